@@ -74,10 +74,21 @@ servers:
 	if [ -n "$$missing" ]; then echo "Tests with these servers will be skipped. Install the packages:$$missing" >&2; fi
 
 .PHONY: test
-test: $(VENV)/installed-dev $(VENV)-s3/installed $(VENV)-client/installed chromium servers ## the tests, in a few minutes (ARGS="-k alias" for some)
+test: $(VENV)/installed-dev $(VENV)-s3/installed $(VENV)-client/installed chromium servers node-provider ## the tests, in a few minutes (ARGS="-k alias" for some)
 	@$(RUN) pytest -n $(WORKERS) --dist loadfile $(FULL) $(ARGS) || { [ $$? = 1 ] && [ -n "$$CI" ] && \
 		echo "== once more, one after the other: what failed" && \
 		$(RUN) pytest $(FULL) --last-failed --last-failed-no-failures=none -p tests.second_run; }
+
+# a provider of OpenID Connect of Node.js: without npm, tests with it are skipped
+NODE_PROVIDER := tests/accounts/oidc/node_provider
+$(NODE_PROVIDER)/node_modules/installed: $(NODE_PROVIDER)/package-lock.json
+	@npm ci --prefix $(NODE_PROVIDER) --ignore-scripts --no-audit --no-fund --silent && touch $@
+
+.PHONY: node-provider
+node-provider:
+	@if ! command -v npm >/dev/null || ! $(MAKE) -s --no-print-directory $(NODE_PROVIDER)/node_modules/installed; then \
+		echo "Single sign-on is not tested with a provider of Node.js: it can't be fetched." >&2; \
+	fi
 
 .PHONY: test-full
 test-full: FULL := --full
@@ -224,4 +235,4 @@ image-test: $(VENV)/installed-dev ## build and run the image by podman or docker
 .PHONY: clean
 clean: ## remove what make has built; instance/ stays
 	rm -rf $(VENV) $(VENV)-fuzz $(VENV)-s3 $(VENV)-client $(VENV)-audit .mypy_cache .ruff_cache .pytest_cache test-results dist site \
-		$(FRONT_END)/node_modules
+		$(FRONT_END)/node_modules $(NODE_PROVIDER)/node_modules

@@ -28,7 +28,8 @@ SUBJECTS: dict[str, tuple[str, ...]] = {
     "E-mail": ("SMTP_", "MAIL_"),
     "Backups and buckets": ("BACKUP_", "S3_", "MEDIA_"),
     "Visitors and their privacy": ("GEO", "PIXEL_", "CLICK_RETENTION", "AUDIT_"),
-    "Links, accounts and limits": ("DESTINATION_", "SESSION_", "API_", "ALLOW_", "AUTH_", "OIDC_"),
+    "Links, accounts and limits": ("DESTINATION_", "SESSION_", "API_", "ALLOW_", "AUTH_"),
+    "Single sign-on": ("OIDC_",),
     "Logs, metrics and traces": ("LOG_", "METRICS_", "TRACES_"),
     "Others": ("",),
 }
@@ -60,6 +61,14 @@ READERS: dict[str, str] = {
     "collector_address": "`http(s)://…`",
     "collector_headers": "`name=value,name=value`",
     "ratio": "0 to 1",
+    "issuer": "`http(s)://…`",
+    "client_id": "what the provider calls Waypost",
+    "client_secret": "what the provider gives you",
+    "provider_name": "a name",
+    "scopes": "words",
+    "role_rules": "rows like `groups=marketing:3:editor`, apart by `;`",
+    "email_domains": "domains, or `*`",
+    "flag": "`on` or `off`",
     "bearer_token": f"at least {values.MIN_TOKEN} ASCII characters",
 }
 

@@ -316,6 +316,7 @@ def normal(name: str) -> str:
 # names that a library calls, beside `validate_<field>` of forms
 CALLED_BY_LIBRARIES = {
     *("process_bind_param", "process_result_value"),  # SQLAlchemy's types
+    "raise_for_status",  # Authlib's client
     "process_formdata",  # WTForms' fields
     *("preprocess", "to_python"),  # an extension of Jinja, a converter of Werkzeug
     *("get_cookie_domain", "get_cookie_name", "get_cookie_path", "get_cookie_secure", "should_set_cookie"),

@@ -45,13 +45,16 @@ class EmailField(TextField):
         super().__init__(label, most=320, **options)
 
     def parse(self, text: str) -> str:
-        try:
-            found = validate_email(
-                written_email(super().parse(text)), check_deliverability=False, globally_deliverable=False
-            )
-        except EmailNotValidError as error:
-            raise Rejected(str(error), "email") from None
-        return found.normalized.lower()
+        return parse_email(super().parse(text))
+
+
+def parse_email(text: str) -> str:
+    """An e-mail address as it is stored. Raises Rejected."""
+    try:
+        found = validate_email(written_email(text), check_deliverability=False, globally_deliverable=False)
+    except EmailNotValidError as error:
+        raise Rejected(str(error), "email") from None
+    return found.normalized.lower()
 
 
 class PasswordField(TextField):

@@ -53,6 +53,11 @@ class User(UserMixin, db.Model):
         """Whether this user may sign in or use a key. (Flask-Login reads this name, too.)"""
         return self.disabled_datetime is None and self.deleted_datetime is None
 
+    @property
+    def has_password(self) -> bool:
+        """Whether there is one. An account that single sign-on made has none until a mail sets one."""
+        return bool(self.password_hash)
+
     def is_own_address(self, email: str) -> bool:
         """Whether this is the account's address, and verified."""
         return self.email == self.verified_email == email.strip().lower()
@@ -207,6 +212,19 @@ class PasswordRequest(db.Model):
 
 class PasswordReset(db.Model):
     """A one-time address to set a new password: one for each user, the newest. Only the SHA-256 is stored."""
+
+    user_id: Mapped[int] = mapped_column(
+        ForeignKey("user.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    digest: Mapped[str] = mapped_column(String(64), unique=True)
+    version: Mapped[int]
+    expires_datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, index=True)
+
+
+class SignInLink(db.Model):
+    """A one-time address to sign in with, printed by the operator: one for each user, the newest. Only the
+    SHA-256 is stored.
+    """
 
     user_id: Mapped[int] = mapped_column(
         ForeignKey("user.id", ondelete="CASCADE"), primary_key=True, autoincrement=False

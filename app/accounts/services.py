@@ -103,13 +103,14 @@ def list_users() -> list[User]:
 
 
 def authenticate(email: str, password: str) -> User | None:
-    """The user with this address and password. An unknown address takes as long as a wrong password.
+    """The user with this address and password. An unknown address takes as long as a wrong password, and so
+    does an account without one.
 
     A hash with outdated parameters is renewed here; the caller commits that. Raises ShutOut, and only after
     the right password.
     """
     user = find_user(email)
-    if user is None:
+    if user is None or not user.has_password:
         passwords.check_nothing(password)
         return None
     if not passwords.check_password(user.password_hash, password):

@@ -7,10 +7,11 @@ from collections.abc import Callable
 
 import click
 
-from app.accounts import keys, passwords, services, setup, standing
+from app.accounts import keys, passwords, services, setup, sign_in_links, standing
 from app.accounts.deletion import leaving
 from app.accounts.forms import NewPasswordForm, NewUserForm
 from app.accounts.models import User
+from app.accounts.oidc import identities
 from app.cli.failures import Group
 from app.cli.tables import print_table
 from app.core import clock
@@ -30,16 +31,25 @@ from_stdin = click.option("--password-stdin", is_flag=True, help="Read the passw
 @click.option("--email", required=True)
 @click.option("--name", default="")
 @click.option("--admin", is_flag=True, help="Make the user an admin. The first user always is.")
+@click.option(
+    "--no-password", is_flag=True, help="Sign in by single sign-on alone, for the first time within 7 days."
+)
 @from_stdin
-def create(email: str, name: str, *, admin: bool, password_stdin: bool) -> None:
+def create(email: str, name: str, *, admin: bool, no_password: bool, password_stdin: bool) -> None:
     """Create an account."""
-    password = read_password(from_stdin=password_stdin)
+    if no_password:
+        require_issuer()
+    password = "" if no_password else read_password(from_stdin=password_stdin)
     migrate_first()
     form = NewUserForm(RequestData([("email", email), ("name", name), ("password", password)]), owner=None)
+    if no_password:
+        form.password.ignore()
     form.require_valid()
-    password_hash = passwords.hash_password(password)
+    password_hash = identities.NO_PASSWORD if no_password else passwords.hash_password(password)
     begin_write(db.session)
     user = services.store_user(form.email.data, password_hash, services.Profile(name), is_admin=admin)
+    if no_password:
+        identities.allow(user, require_issuer())
     db.session.commit()
     setup.forget_token(settings().data_dir)
     click.echo(f"Created user {user.id}: {user.email}{' (admin)' if user.is_admin else ''}")
@@ -93,6 +103,48 @@ def reset_two_factor(email: str) -> None:
     change(
         email, SecurityMail(db.session, settings()).reset_two_factor, "Disabled two-factor authentication of"
     )
+
+
+@users.command("allow-single-sign-on")
+@whose
+def allow_single_sign_on(email: str) -> None:
+    """Let a user's next sign-in by single sign-on link the account, without its password.
+
+    The provider must confirm the account's e-mail address. It holds for 7 days."""
+    issuer = require_issuer()
+    change(email, lambda user: identities.allow(user, issuer), "Allowed single sign-on for")
+
+
+@users.command("unlink-single-sign-on")
+@whose
+def unlink_single_sign_on(email: str) -> None:
+    """Remove the link between an account and single sign-on. Sessions that it began end."""
+    issuer = require_issuer()
+    change(email, lambda user: identities.unlink(user, issuer), "Unlinked single sign-on from")
+
+
+@users.command("sign-in-link")
+@whose
+def sign_in_link(email: str) -> None:
+    """Print an address that signs the user in once, within 15 minutes.
+
+    For when the password is lost, or the provider of single sign-on does not answer."""
+    migrate_first()
+    user = require_user(email)
+    if not user.is_active:
+        raise click.ClickException(f"{user.email} is {standing.state_of(user)}")
+    begin_write(db.session)
+    token = sign_in_links.create(user)
+    db.session.commit()
+    click.echo(f"{setup.known_site(settings())}/login/link?token={token}")
+
+
+def require_issuer() -> str:
+    """The provider of single sign-on, as identities store it."""
+    issuer = settings().oidc_issuer
+    if not issuer:
+        raise click.ClickException("there is no single sign-on: WAYPOST_OIDC_ISSUER is not set")
+    return issuer.rstrip("/")
 
 
 @users.command("disable")

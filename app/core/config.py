@@ -15,12 +15,14 @@ from typing import Any
 
 from dotenv import dotenv_values
 
+from app.core import oidc_settings as oidc
 from app.core import setting_values as values
 from app.core import smtp_url as core_smtp_url
 from app.core import storage_settings as storage
 from app.core import trace_settings as traces
 from app.core.config_conflicts import find_conflicts
 from app.core.folders import DATA_DIR, HOME
+from app.core.oidc_settings import OidcSettings
 from app.core.secret_keys import ring
 from app.core.setting_values import one_of, whole
 from app.core.storage_settings import Retention
@@ -37,7 +39,7 @@ class BadSettings(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class Settings(OidcSettings):
     """The instance's settings, checked. Names are those of the environment, without the prefix."""
 
     data_dir: Path
@@ -174,6 +176,7 @@ TABLE: dict[str, tuple[str | None, Callable[[str], Any]]] = {
     "S3_REGION": ("us-east-1", values.region),
     "S3_ACCESS_KEY_ID": (None, values.access_key),
     "S3_SECRET_ACCESS_KEY": (None, values.access_key),
+    **oidc.ROWS,
 }
 
 
@@ -198,7 +201,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         settings = Settings(**fill(found))
     except (OSError, ValueError) as error:
         raise BadSettings(f"{PREFIX}DATA_DIR: {error}") from error
-    if conflicts := list(find_conflicts(settings)):
+    if conflicts := [*find_conflicts(settings), *oidc.find_conflicts(settings)]:
         raise BadSettings("\n".join(f"{PREFIX}{name}: {text}" for name, text in conflicts))
     return settings
 

@@ -14,7 +14,7 @@ from app.core.config import ENV_FILE, PREFIX, TABLE, Settings
 MASK = "••••••••"
 SECRETS = frozenset(
     {"SECRET_KEY", "SECRET_KEY_OLD", "METRICS_TOKEN", "BACKUP_PASSPHRASE", "S3_SECRET_ACCESS_KEY"}
-    | {"TRACES_HEADERS"}
+    | {"TRACES_HEADERS", "OIDC_CLIENT_SECRET"}
 )
 ADDRESSES = frozenset(
     {"DATABASE_URL", "CLICKS_URL", "CLICKS_READ_URL", "DATABASE_DIRECT_URL"}
@@ -65,6 +65,8 @@ def text_of(name: str, value: Any) -> str:
         return ""
     if name in SECRETS:
         return MASK
+    if isinstance(value, bool):
+        return "on" if value else "off"
     if isinstance(value, tuple | frozenset):
         return " ".join(sorted(map(str, value)))
     return masked(str(value)) if name in ADDRESSES else str(value)

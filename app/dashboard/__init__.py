@@ -13,10 +13,14 @@ from app.dashboard.admin import audit_log, instance, invitations, users  # noqa:
 from app.dashboard.auth import (  # noqa: F401
     access,
     login,
+    oidc_link,
+    oidc_login,
+    oidc_logout,
     passkey_login,
     password_reset,
     reauthentication,
     sign_in_beside,
+    sign_in_link,
     two_factor_login,
 )
 from app.dashboard.handlers import confirmation, deliveries, unsubscribe  # noqa: F401

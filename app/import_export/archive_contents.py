@@ -13,6 +13,7 @@ from sqlalchemy import ColumnElement, func, select
 
 from app.accounts.access import Access
 from app.accounts.models import ApiKey, Passkey, User, UserSession
+from app.accounts.oidc.models import OidcIdentity
 from app.accounts.workspaces import access_of
 from app.analytics import export, statistics
 from app.analytics.dimensions import TYPES
@@ -56,6 +57,7 @@ TABLES: Mapping[str, Any] = {
     "api-keys.json": ApiKey,
     "sessions.json": UserSession,
     "passkeys.json": Passkey,
+    "single-sign-on.json": OidcIdentity,
     "share-addresses.json": StatisticsShare,
     "history.json": LinkChange,
     "trash.json": Trashed,
@@ -72,6 +74,7 @@ saved-views.json             names of saved views of the list of links, and what
 api-keys.json                names of API keys; the keys themselves nobody has but you
 sessions.json                where you are signed in: browser, system, since when, last seen
 passkeys.json                your passkeys: names, public keys, when last used
+single-sign-on.json          who you are at the provider of single sign-on, and the roles that it gives you
 share-addresses.json         addresses at which others see your statistics
 history.json                 who changed what on links, and when
 trash.json                   what was deleted and can still be restored

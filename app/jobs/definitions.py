@@ -5,8 +5,9 @@ from __future__ import annotations
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from app.accounts import resets, sessions
+from app.accounts import resets, sessions, sign_in_links
 from app.accounts.deletion import purging
+from app.accounts.oidc import used_values
 from app.audit.retention import delete_old_entries
 from app.core.config import Settings
 from app.import_export.cleanup import tidy
@@ -33,6 +34,8 @@ TABLE: tuple[Scheduled, ...] = (
     Scheduled("deleted users", "17 * * * *", purging.purge),
     Scheduled("sessions that are over", "33 * * * *", lambda session, _settings: sessions.sweep(session)),
     Scheduled("forgotten passwords", "34 * * * *", lambda session, _settings: resets.sweep(session)),
+    Scheduled("sign-in links", "35 * * * *", lambda session, _settings: sign_in_links.sweep(session)),
+    Scheduled("used values", "36 * * * *", lambda session, _settings: used_values.sweep(session)),
     Scheduled(
         "tables taken in",
         "40 * * * *",

@@ -20,12 +20,15 @@ from app.accounts import (
     passkeys,
     second_factor,
     services,
+    sign_in_links,
     standing,
     workspaces,
 )
 from app.accounts.deletion import leaving
 from app.accounts.deletion.purging import purge
 from app.accounts.models import User, Workspace, WorkspaceMember
+from app.accounts.oidc import identities
+from app.accounts.oidc.person import ProviderPerson
 from app.accounts.workspaces import access_of
 from app.analytics.sharing import services as shares
 from app.audit.actions import ACTIONS
@@ -55,6 +58,8 @@ from tests.users import create_user, set_password
 
 __all__ = ["desk"]
 NEW_PASSWORD = "another horse, battery and staple"
+ISSUER = "https://id.example.com"
+BOB_THERE = ProviderPerson(ISSUER, "bob-1", "bob@example.com")
 SECRET = "a-secret-that-no-entry-may-hold"
 
 
@@ -131,6 +136,11 @@ def revoke_member_invitation(world: Any) -> None:
     member_invitations.revoke(
         member_invitations.invite(access_of(world.alice), "eve@example.com", "viewer")[0]
     )
+
+
+def unlink(world: Any) -> None:
+    identities.link(world.bob, BOB_THERE)
+    identities.unlink(world.bob, ISSUER)
 
 
 def revoke_invitation(world: Any) -> None:
@@ -277,6 +287,10 @@ DEEDS: dict[str, Callable[[Any], Any]] = {
     "member.removed": lambda world: workspaces.remove_member(add_bob(world)),
     "invitation.created": lambda world: invitations.invite(world.alice, email="eve@example.com"),
     "invitation.revoked": revoke_invitation,
+    "identity.allowed": lambda world: identities.allow(world.bob, ISSUER),
+    "identity.linked": lambda world: identities.link(world.bob, BOB_THERE),
+    "identity.unlinked": unlink,
+    "sign_in_link.created": lambda world: sign_in_links.create(world.bob),
     "password.reset_requested": ask_for_a_new_password,
     "password.changed": lambda world: set_password(world.bob, NEW_PASSWORD),
     "email.changed": lambda world: services.update_user(world.bob, {"email": "b@example.com"}),

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User, UserSession
 from app.core.clock import now
-from app.dashboard.auth.reauthentication import RECENT
+from app.dashboard.auth.proofs import RECENT
 from app.links.models import Link
 from app.projects.models import Project
 from tests.browser.conftest import Watch

@@ -13,8 +13,9 @@ from click.testing import Result
 from flask import Flask
 from sqlalchemy.orm import Session
 
-from app.accounts import keys, services, sessions, setup
+from app.accounts import keys, services, sessions, setup, sign_in_links
 from app.accounts.models import ApiKey, User
+from app.accounts.oidc import identities
 from app.accounts.workspaces import access_of
 from app.core.folders import ROOT
 from tests.commands import run_command
@@ -349,3 +350,42 @@ class TestMigrating:
         done = run("users", "list")
         assert done.exit_code == 1
         assert "a newer Waypost has written to this database: it is at of the future" in done.stderr
+
+
+@pytest.mark.settings(OIDC_ISSUER="https://id.example.com/", OIDC_CLIENT_ID="waypost")
+class TestSingleSignOn:
+    def test_an_address_signs_a_user_in(self, run: Run, alice: User) -> None:
+        done = run("users", "sign-in-link", "--email", "alice@example.com")
+        assert done.exit_code == 0
+        address, _, token = done.output.strip().partition("/login/link?token=")
+        assert address == "http://127.0.0.1:8000"
+        assert sign_in_links.find(token) == alice
+
+    def test_no_address_for_a_user_who_is_shut_out(self, run: Run, alice: User, bob: User) -> None:
+        run("users", "disable", "--email", "bob@example.com")
+        done = run("users", "sign-in-link", "--email", "bob@example.com")
+        assert (done.exit_code, done.stdout, "is disabled" in done.stderr) == (1, "", True)
+
+    def test_a_user_without_a_password_is_made(self, run: Run, alice: User) -> None:
+        done = run("users", "create", "--email", "new@example.com", "--no-password")
+        assert (done.exit_code, done.output) == (0, "Created user 2: new@example.com\n")
+        made = services.find_user("new@example.com")
+        assert made
+        assert not made.has_password
+        assert identities.is_waiting(identities.of_user(made, "https://id.example.com"))
+
+    def test_a_link_is_allowed_and_removed(self, run: Run, alice: User, session: Session) -> None:
+        run("users", "allow-single-sign-on", "--email", "alice@example.com")
+        assert identities.is_waiting(identities.of_user(alice, "https://id.example.com"))
+        session.rollback()
+        run("users", "unlink-single-sign-on", "--email", "alice@example.com")
+        session.rollback()
+        assert identities.of_user(alice, "https://id.example.com") is None
+
+
+@pytest.mark.parametrize("command", ["allow-single-sign-on", "unlink-single-sign-on", "create"])
+def test_single_sign_on_needs_a_provider(run: Run, alice: User, command: str) -> None:
+    more = ["--no-password"] if command == "create" else []
+    done = run("users", command, "--email", "alice@example.com", *more)
+    assert done.exit_code == 1
+    assert "WAYPOST_OIDC_ISSUER is not set" in done.stderr

@@ -18,6 +18,7 @@ from app.core.config import (
     load_settings,
 )
 from app.core.folders import ROOT
+from app.core.oidc_settings import RoleRule
 from app.core.storage_settings import Retention
 from app.notifications.site import site_of
 from app.operations.owner import acting_as, describe_owner
@@ -115,6 +116,22 @@ BAD = {
     "a region that is none": ("S3_REGION", "eu central"),
     "a key with white space": ("S3_ACCESS_KEY_ID", "a key"),
     "a secret that is too short": ("S3_SECRET_ACCESS_KEY", "ab"),
+    "a provider without a scheme": ("OIDC_ISSUER", "id.example.com"),
+    "a provider with a question mark": ("OIDC_ISSUER", "https://id.example.com/?realm=1"),
+    "a provider with a login": ("OIDC_ISSUER", "https://me:secret@id.example.com"),
+    "a client with white space": ("OIDC_CLIENT_ID", "way post"),
+    "a client's secret that no header takes": ("OIDC_CLIENT_SECRET", "geheim\u00fc"),
+    "a provider's name with a control character": ("OIDC_NAME", "Id\x07"),
+    "a provider's name that is too long": ("OIDC_NAME", "n" * 65),
+    "scopes that are none": ("OIDC_SCOPES", 'openid "profile"'),
+    "a role of nobody": ("OIDC_ROLES", "marketing:3:editor"),
+    "a role in no workspace": ("OIDC_ROLES", "groups=marketing:three:editor"),
+    "a role in workspace 0": ("OIDC_ROLES", "groups=marketing:0:editor"),
+    "a role that does not exist": ("OIDC_ROLES", "groups=marketing:3:admin"),
+    "roles by commas": ("OIDC_ROLES", "groups=a:3:editor, groups=b:4:editor:x"),
+    "an address for a domain": ("OIDC_EMAIL_DOMAINS", "me@example.com"),
+    "a domain's end": ("OIDC_EMAIL_DOMAINS", ".example.com"),
+    "a flag that is none": ("OIDC_ONLY", "perhaps"),
     "clicks in another kind of database": ("CLICKS_URL", "postgresql://localhost/clicks"),
 }
 GOOD = {
@@ -147,6 +164,8 @@ GOOD = {
     "no time at all": ("BACKUP_VERIFY_AT", "never", ""),
     "what is kept": ("BACKUP_KEEP", "7d, 6m", Retention(days=7, months=6)),
     "all are kept": ("BACKUP_KEEP", "all", Retention(is_all=True)),
+    "scopes get openid": ("OIDC_SCOPES", "email, groups", "openid email groups"),
+    "a flag": ("OIDC_ONLY", "No", False),
     "empty is not set": ("BASE_URL", "", None),
 }
 
@@ -175,6 +194,29 @@ def test_a_good_value_is_read(tmp_path: Path, name: str, text: str, read: object
 
 def test_every_setting_has_a_bad_value_here() -> None:
     assert {name for name, _ in BAD.values()} == set(TABLE)
+
+
+OIDC = {"OIDC_ISSUER": "https://id.example.com/realms/a/", "OIDC_CLIENT_ID": "waypost"}
+
+
+def test_roles_and_domains_of_single_sign_on_are_read(tmp_path: Path) -> None:
+    rows = "groups=a, b:3:editor; realm_access.roles=urn:x:y:4:owner\nis_staff=true:5:viewer;"
+    more = {"OIDC_ROLES": rows, "OIDC_EMAIL_DOMAINS": "Example.com, b\u00fccher.example"}
+    settings = load_settings(environ(tmp_path, **OIDC, **more))
+    assert settings.oidc_roles == (
+        RoleRule("groups", "a, b", 3, "editor"),
+        RoleRule("realm_access.roles", "urn:x:y", 4, "owner"),
+        RoleRule("is_staff", "true", 5, "viewer"),
+    )
+    assert settings.oidc_email_domains == ("example.com", "xn--bcher-kva.example")
+
+
+def test_single_sign_on_needs_a_provider_and_a_client(tmp_path: Path) -> None:
+    with pytest.raises(BadSettings, match=r"^WAYPOST_OIDC_CLIENT_ID: must be set"):
+        load_settings(environ(tmp_path, OIDC_ISSUER="https://id.example.com"))
+    for name, text in {"ONLY": "on", "ROLES": "g=a:1:owner", "EMAIL_DOMAINS": "*"}.items():
+        with pytest.raises(BadSettings, match=f"^WAYPOST_OIDC_{name}: means nothing without"):
+            load_settings(environ(tmp_path, **{f"OIDC_{name}": text}))
 
 
 KEYS = {"S3_ACCESS_KEY_ID": "key", "S3_SECRET_ACCESS_KEY": "secret"}

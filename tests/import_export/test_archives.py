@@ -21,6 +21,8 @@ from sqlalchemy.orm import Session
 from app.accounts import sessions
 from app.accounts.deletion import leaving
 from app.accounts.models import Passkey, User
+from app.accounts.oidc import identities
+from app.accounts.oidc.person import ProviderPerson
 from app.accounts.workspaces import access_of
 from app.core.clock import now
 from app.core.config import Settings
@@ -73,6 +75,8 @@ def test_everything_of_the_owner_and_nothing_of_others(
     furnish(session, factory, alice, settings)
     furnish(session, factory, bob, settings)
     factory.link(alice, "formula", title="=1+1")
+    for user in (alice, bob):
+        identities.link(user, ProviderPerson("https://id.example.com", user.email[0], user.email))
     tokens = [sessions.begin(user, browser="Firefox", system="Linux") for user in (alice, bob)]
     session.commit()
     row, files = made(alice, settings)
@@ -94,6 +98,8 @@ def test_everything_of_the_owner_and_nothing_of_others(
     }
     account = json.loads(files["account.json"])
     assert account["email"] == "alice@example.com"
+    [identity] = json.loads(files["single-sign-on.json"])
+    assert (identity["issuer"], identity["subject"]) == ("https://id.example.com", "a")
     [signed_in] = json.loads(files["sessions.json"])
     assert (signed_in["browser"], signed_in["system"]) == ("Firefox", "Linux")
     told = {"id", "browser", "system", "is_remembered", "last_datetime", "expires_datetime", "datetime"}

@@ -107,8 +107,7 @@ def delete_page(form: LeaveForm, problem: str = "", status: int = 200) -> Respon
 def delete() -> ResponseReturnValue:
     """Delete the account. Needs its e-mail address and the password: an open session is not enough."""
     form = LeaveForm(submitted_form(), owner=signed_in_user())
-    if form.validate():
-        proofs.ask_password(form, "own_password")
+    proofs.validate_with_password(form, "own_password")
     if form.problems:
         return delete_page(form, status=proofs.status_of(form))
     begin_write(db.session)

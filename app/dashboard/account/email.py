@@ -42,8 +42,7 @@ def save() -> ResponseReturnValue:
     form = OwnEmailForm(submitted_form(), owner=signed_in_user())
     if is_shown_again():
         return render_page(form)
-    if form.validate():
-        proofs.ask_password(form, "own_password")
+    proofs.validate_with_password(form, "own_password")
     if form.problems:
         return render_page(form, proofs.status_of(form))
     begin_write(db.session)

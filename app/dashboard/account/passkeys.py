@@ -105,8 +105,7 @@ def render_page(name: str, status: int = 200, **context: Any) -> Response:
 @blueprint.post("/account/passkeys/start", endpoint="passkeys_start_write")
 def start() -> ResponseReturnValue:
     form = CurrentPasswordForm(submitted_form(), owner=signed_in_user())
-    if form.validate():
-        proofs.ask_password(form)
+    proofs.validate_with_password(form)
     if form.problems:
         return start_page(form)
     until = int((now() + BEGUN_LIFETIME).timestamp())
@@ -218,8 +217,7 @@ def remove_page(row: Passkey, form: RemovePasskeyForm) -> Response:
 def remove(id: int) -> ResponseReturnValue:
     row = own(id)
     form = removal_form(row, submitted_form())
-    if form.validate():
-        proofs.ask_password(form, "removal_password")
+    proofs.validate_with_password(form, "removal_password")
     if not form.problems:
         finish_removal(form, row)
     if form.problems:

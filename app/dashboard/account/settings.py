@@ -6,18 +6,22 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from flask import make_response, render_template, url_for
+from flask import abort, make_response, render_template, url_for
 from flask.typing import ResponseReturnValue
 
 from app.accounts import keys, passwords, second_factor, services
 from app.accounts.forms import AccountForm, PasswordForm
-from app.accounts.models import UserSession
+from app.accounts.models import User, UserSession
+from app.accounts.oidc import identities
+from app.accounts.oidc.models import OidcIdentity
 from app.core import clock
 from app.core.database import begin_write
 from app.core.errors import Invalid
 from app.core.extensions import db
 from app.dashboard.auth import proofs, sessions
 from app.dashboard.auth.access import is_shown_again, signed_in_user, submitted_form
+from app.dashboard.auth.reauthentication import reauthenticated
+from app.dashboard.auth.single_sign_on import find_provider, require_provider, uses_password
 from app.dashboard.shared import rendering, security_email
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.concurrent_edits import asks, read_edit
@@ -47,6 +51,8 @@ def save() -> ResponseReturnValue:
 @blueprint.post("/account/password", endpoint="account_password")
 def save_password() -> ResponseReturnValue:
     """Change the password. Every session ends; this browser's is renewed: the old password was just typed."""
+    if not uses_password(signed_in_user()):
+        abort(404)
     form = PasswordForm(submitted_form(), owner=signed_in_user())
     if form.validate():
         proofs.ask_password(form)
@@ -93,11 +99,35 @@ def render_account(form: AccountForm, password_form: PasswordForm, status: int =
         has_app=second_factor.has_app(signed_in_user()),
         user_sessions=signed_in(),
         this_session=sessions.this_one(),
+        by_provider=identities.sessions_of(signed_in_user()),
+        has_password=uses_password(signed_in_user()),
+        identity=own_identity(),
         active_keys=len(keys.active_keys(signed_in_user())),
         now=clock.now(),
         zone=rendering.owner_zone(),
     )
     return make_response(body, status)
+
+
+def own_identity() -> OidcIdentity | None:
+    provider = find_provider()
+    return identities.of_user(signed_in_user(), provider.issuer) if provider else None
+
+
+@blueprint.post("/account/single-sign-on/unlink", endpoint="account_unlink")
+@reauthenticated(show)
+def unlink() -> ResponseReturnValue:
+    """Remove the link to the provider. Only for a user who can still sign in."""
+    provider = require_provider()
+    if not uses_password(signed_in_user()):
+        abort(404)
+    signed_in_at = sessions.this_one().datetime
+    begin_write(db.session)
+    row = db.session.get_one(User, signed_in_user().id)
+    identities.unlink(row, provider.issuer)
+    db.session.commit()
+    sessions.renew(row, signed_in_at)  # this one may have been of the provider
+    return back_to_account(_("The link to single sign-on is removed."))
 
 
 def signed_in() -> list[UserSession]:

@@ -76,8 +76,7 @@ def start() -> ResponseReturnValue:
     if state() == ON:
         return here()
     form = CurrentPasswordForm(submitted_form(), owner=signed_in_user())
-    if form.validate():
-        proofs.ask_password(form)
+    proofs.validate_with_password(form)
     if form.problems:
         return render_step(OFF, form, left=second_factor.codes_left(signed_in_user()))
     begin_write(db.session)
@@ -159,8 +158,7 @@ def renew_by_code(form: CodeForm) -> list[str]:
 
 def renew_by_proof(form: CurrentPasswordForm) -> list[str]:
     """New codes for a user without an app, who has typed the password or used a passkey; else none."""
-    if form.validate():
-        proofs.ask_password(form)
+    proofs.validate_with_password(form)
     if form.problems:
         return []
     drawn = second_factor.make_codes(signed_in_user())
@@ -180,8 +178,7 @@ def switch_off() -> ResponseReturnValue:
     if state() != ON:
         return here()
     form = LeaveTwoFactorForm(submitted_form(), owner=signed_in_user())
-    if form.validate():
-        proofs.ask_password(form)
+    proofs.validate_with_password(form)
     if not form.problems and form.passkey.data:
         leave()
     elif not form.problems:

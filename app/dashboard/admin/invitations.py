@@ -21,6 +21,7 @@ from app.dashboard.auth.access import is_shown_again, signed_in_user, submitted_
 from app.dashboard.auth.login import blueprint as accounts
 from app.dashboard.auth.login import settings_of, submitted_text
 from app.dashboard.auth.reauthentication import reauthenticated
+from app.dashboard.auth.single_sign_on import require_passwords
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.i18n.messages import gettext as _
@@ -157,6 +158,7 @@ def invited() -> ResponseReturnValue:
 
 @accounts.post("/setup/invitation")
 def accept() -> ResponseReturnValue:
+    require_passwords()
     try:
         row = invitations.find(submitted_text("token"))
         form = NewUserForm(submitted_form(), owner=None)

@@ -8,6 +8,9 @@ from typing import NamedTuple
 from app.accounts import standing
 from app.accounts.deletion import leaving
 from app.accounts.models import User
+from app.accounts.oidc import identities
+from app.core.errors import FieldError, Invalid
+from app.dashboard.auth.single_sign_on import require_provider
 from app.dashboard.shared.security_email import current_security_mail
 from app.i18n.messages import gettext_noop as _noop
 from app.i18n.messages import lazy_gettext as _l
@@ -30,6 +33,19 @@ class UserAction(NamedTuple):
 
 def reset_two_factor(user: User) -> None:
     current_security_mail().reset_two_factor(user)
+
+
+def allow_single_sign_on(user: User) -> None:
+    if not user.is_own_address(user.email):
+        text = _l(
+            "The e-mail address of this account is not confirmed. The user can link it with the password."
+        )
+        raise Invalid(FieldError(text, "unverified_email"))
+    identities.allow(user, require_provider().issuer)
+
+
+def unlink_single_sign_on(user: User) -> None:
+    identities.unlink(user, require_provider().issuer)
 
 
 ACTIONS: Mapping[str, UserAction] = {
@@ -60,6 +76,31 @@ ACTIONS: Mapping[str, UserAction] = {
         _l("Turn off"),
         reset_two_factor,
         _noop("%(name)s signs in without a code now."),
+        is_danger=True,
+        is_for_others=True,
+    ),
+    "allow-single-sign-on": UserAction(
+        _l("Allow single sign-on for this user?"),
+        (
+            _l(
+                "The next sign-in at the provider with this e-mail address is linked to the account for good."
+            ),
+            _l("The user is not asked for the password. Make sure that the address is still theirs."),
+            _l("This holds for 7 days."),
+        ),
+        _l("Allow"),
+        allow_single_sign_on,
+        _noop("%(name)s can sign in by single sign-on now."),
+    ),
+    "unlink-single-sign-on": UserAction(
+        _l("Remove the link to single sign-on?"),
+        (
+            _l("Sessions that single sign-on began end."),
+            _l("A user without a password can't sign in any more until you allow single sign-on again."),
+        ),
+        _l("Remove the link"),
+        unlink_single_sign_on,
+        _noop("%(name)s is not linked to single sign-on any more."),
         is_danger=True,
         is_for_others=True,
     ),

@@ -12,6 +12,7 @@ from sqlalchemy import Select, func, or_, select
 
 from app.accounts import invitations, standing
 from app.accounts.models import ApiKey, Passkey, SecondFactor, User
+from app.accounts.oidc import identities
 from app.accounts.ownership import MAX_ID
 from app.core import clock
 from app.core.database import begin_write
@@ -21,6 +22,7 @@ from app.dashboard.admin.access import admins_only
 from app.dashboard.admin.user_actions import ACTIONS, YOURSELF, UserAction
 from app.dashboard.auth.access import signed_in_user
 from app.dashboard.auth.reauthentication import reauthenticated
+from app.dashboard.auth.single_sign_on import find_provider
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.i18n.messages import gettext
@@ -58,6 +60,7 @@ def rows() -> dict[str, Any]:
         "links": counts_of(ids),
         "seen": last_seen(ids),
         "with_codes": with_codes(ids),
+        "linked": linked_to_provider(ids),
         "state_of": standing.state_of,
         "gone_from": standing.gone_from,
         "search": search,
@@ -101,6 +104,12 @@ def with_codes(ids: Sequence[int]) -> set[int]:
     with_app = select(SecondFactor.user_id).where(*on)
     with_passkey = select(Passkey.user_id).where(Passkey.user_id.in_(ids))
     return set(db.session.scalars(with_app.union(with_passkey)))
+
+
+def linked_to_provider(ids: Sequence[int]) -> set[int]:
+    """Ids of the users who are linked to single sign-on."""
+    provider = find_provider()
+    return identities.linked_among(ids, provider.issuer) if provider else set()
 
 
 def found(id: int, action: str) -> tuple[User, UserAction]:

@@ -28,8 +28,9 @@ from app.core.config import Settings
 from app.core.database import begin_write
 from app.core.errors import FieldError, Forbidden, Malformed, RateLimited, RetryLater
 from app.core.extensions import db
-from app.dashboard.auth import kept_forms, known_browsers, rate_limits, sessions
-from app.dashboard.auth.access import require_own_write, submitted_form
+from app.dashboard.auth import kept_forms, known_browsers, rate_limits, sessions, single_sign_on
+from app.dashboard.auth.access import require_own_write, signed_in_user, submitted_form
+from app.dashboard.auth.single_sign_on import may_use_passwords, require_passwords
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
 from app.web.body import read_params
@@ -38,13 +39,19 @@ from app.web.errors import status_of
 # `next` may name pages of the dashboard only: any other path of this host may be a short link to any site
 OWN_PAGE = re.compile(r"/dashboard(/[A-Za-z0-9_-]+)*/?(\?[^\\#\s]*)?", re.ASCII)
 NOT_THE_ADDRESS = _l("This is not the set-up address. Open the one that Waypost prints when it starts.")
+NO_PASSWORDS = _l("Passwords are off on this instance. Sign in by single sign-on.")
+PASSWORD_OFF = "password_off"  # noqa: S105  a reason of the audit log
 WRONG = _l("This e-mail address and password do not match.")
+
+# requests of other servers, which no session of a browser protects: what they send is signed
+FOR_MACHINES = {"accounts.oidc_logout"}
 
 blueprint = Blueprint("accounts", __name__)
 
 
 def init_app(app: Flask) -> None:
     sessions.init_app(app)
+    single_sign_on.init_app(app)
     app.register_blueprint(blueprint)
 
 
@@ -56,6 +63,8 @@ def settings_of(app: Flask) -> Settings:
 @blueprint.before_request
 def guard() -> ResponseReturnValue | None:
     """Check writes as on every page, but show a form whose session has ended again, with a new token."""
+    if request.endpoint in FOR_MACHINES:
+        return None
     try:
         require_own_write()
     except Forbidden as error:
@@ -90,7 +99,12 @@ def login() -> ResponseReturnValue:
 
 @blueprint.post("/login")
 def sign_in() -> ResponseReturnValue:
+    if current_user.is_authenticated and kept_forms.carried():  # by single sign-on, in another tab
+        return kept_forms.page_after_sign_in(signed_in_user()) or redirect(safe_next(), 303)
     form = SignInForm(submitted_form(), owner=None)
+    if not may_use_passwords():
+        sign_in_failures.note("sign_in.failed", None, PASSWORD_OFF)
+        return sign_in_page(SignInForm(None, owner=None), NO_PASSWORDS, status=403)
     if not form.validate():
         return sign_in_page(form, status=422)
     try:
@@ -187,6 +201,7 @@ def first_run() -> ResponseReturnValue:
 
 @blueprint.post("/setup")
 def make_first_user() -> ResponseReturnValue:
+    require_passwords()
     if services.has_users():
         return too_late()
     if not has_right_token():

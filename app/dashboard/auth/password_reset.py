@@ -18,6 +18,7 @@ from app.core.extensions import db
 from app.dashboard.auth import known_browsers, rate_limits
 from app.dashboard.auth.access import submitted_form
 from app.dashboard.auth.login import after_a_while, blueprint, submitted_text
+from app.dashboard.auth.single_sign_on import require_passwords
 from app.dashboard.shared import security_email
 from app.i18n.messages import gettext as _
 
@@ -47,6 +48,7 @@ def ask() -> ResponseReturnValue:
 
 def require_mail() -> None:
     """Without a mail server nothing could be sent, so there is no such page."""
+    require_passwords()
     if not security_email.has_mail():
         abort(404)
 
@@ -57,6 +59,7 @@ def forgotten_page(form: AddressForm, status: int = 200) -> Response:
 
 @blueprint.get("/login/reset")
 def reset() -> ResponseReturnValue:
+    require_passwords()
     user = resets.find(submitted_text("token"))
     return over_page() if user is None else reset_page(NewPasswordForm(None, owner=user), user)
 
@@ -64,6 +67,7 @@ def reset() -> ResponseReturnValue:
 @blueprint.post("/login/reset")
 def set_new() -> ResponseReturnValue:
     """Set the new password. Every session ends; two-factor authentication stays on."""
+    require_passwords()
     user = resets.find(submitted_text("token"))
     if user is None:
         return over_page()

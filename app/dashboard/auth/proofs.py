@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -11,18 +12,41 @@ from app.accounts import passwords, sign_in_failures
 from app.accounts.forms import ProofForm
 from app.accounts.hashing import GATE, HashPriority
 from app.accounts.passkey_ceremonies import PROOF, PasskeyRefused
+from app.core.clock import now
 from app.core.errors import RetryLater
 from app.dashboard.auth import passkey_requests, rate_limits
 from app.dashboard.auth.access import signed_in_user
 from app.dashboard.auth.rate_limits import TryLimit
 from app.dashboard.auth.sessions import note_password, this_one
+from app.dashboard.auth.single_sign_on import uses_password
 from app.dashboard.shared import rendering
 from app.i18n.messages import lazy_gettext as _l
 from app.input.forms import ResourceForm
 
+RECENT = dt.timedelta(minutes=10)
+SIGN_IN_AGAIN = _l("Sign in once more first. You last did so more than 10 minutes ago.")
 NOT_CURRENT = _l("This is not your current password.")
 WRONG_CODE = _l("This code is not right, or was used already. The app shows another one every 30 seconds.")
 STATUSES = {"too_many_tries": 429, "busy": 503}  # by the code of a problem
+
+
+def is_recent() -> bool:
+    """Whether this session's user has proved within the last ten minutes who they are."""
+    typed = this_one().password_datetime
+    return typed is not None and typed > now() - RECENT
+
+
+def validate_with_password(form: ProofForm, name: str = "current_password") -> None:
+    """Validate a form that always asks for the password.
+
+    A user who has none must have signed in within the last ten minutes instead, or use a passkey.
+    """
+    if not uses_password(signed_in_user()):
+        form[name].ignore()
+        if form.validate() and not is_recent():
+            ask_password(form, name)
+    elif form.validate():
+        ask_password(form, name)
 
 
 def ask_password(form: ProofForm, name: str = "current_password") -> None:
@@ -33,6 +57,9 @@ def ask_password(form: ProofForm, name: str = "current_password") -> None:
     counts = (TryLimit(rate_limits.BY_SESSION, str(this_one().id)),)
     if form.passkey.data:
         ask_passkey(form, name, counts)
+        return
+    if not uses_password(signed_in_user()):
+        form.reject(name, SIGN_IN_AGAIN, "password_needed")
         return
     with rate_limit_errors_on(form, name), GATE.reserve(HashPriority.KNOWN), rate_limits.counted_try(counts):
         if passwords.check_password(signed_in_user().password_hash, form[name].data):

@@ -30,6 +30,10 @@ BY_BROWSER = at_most(15, minutes=10, name="sign-in-browser")
 KNOWN_BY_ACCOUNT = at_most(100, minutes=10, name="sign-in-known")
 BY_SESSION = at_most(15, minutes=10, name="password-session")
 
+# addresses of sign-ins by the provider, and logout tokens of it that are not valid
+OIDC_STARTS = at_most(60, minutes=10, name="oidc-start-address")
+OIDC_LOGOUTS = at_most(60, minutes=10, name="oidc-logout-address")
+
 CODE = at_most(10, minutes=10, name="sign-in-code")
 CODE_BY_BROWSER = at_most(10, minutes=10, name="sign-in-code-browser")
 CODE_BY_SESSION = at_most(10, minutes=10, name="code-session")
@@ -108,9 +112,14 @@ def counted_try(counts: Sequence[TryLimit]) -> Iterator[None]:
     try:
         yield
     except Busy:
-        for count in counts:
-            rate_limiter().give_back(count.limit, count.who)
+        give_back(counts)
         raise
+
+
+def give_back(counts: Sequence[TryLimit]) -> None:
+    """Take back a try that was none."""
+    for count in counts:
+        rate_limiter().give_back(count.limit, count.who)
 
 
 def reset_counts(counts: Sequence[TryLimit]) -> None:

@@ -7,29 +7,30 @@ See docs/decisions/2026-11-22-password-again.md.
 
 from __future__ import annotations
 
-import datetime as dt
 import re
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from flask import Response, abort, g, make_response, render_template, request
+from flask import Response, abort, g, make_response, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from itsdangerous import BadSignature
 from markupsafe import Markup
 
 from app.accounts.forms import PasswordAgainForm
-from app.core.clock import now
 from app.core.errors import FieldError, Forbidden
 from app.core.secret_keys.timed_tokens import TimedTokens
+from app.core.urls import split_address
 from app.dashboard.auth import proofs
-from app.dashboard.auth.access import signed_in_user, submitted_form
+from app.dashboard.auth.access import SAFE, signed_in_user, submitted_form
+from app.dashboard.auth.proofs import is_recent
 from app.dashboard.auth.sessions import this_one
+from app.dashboard.auth.single_sign_on import uses_password
 from app.dashboard.shared.blueprint import blueprint
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
+from app.web.body import read_params
 
-RECENT = dt.timedelta(minutes=10)
 FIELD = "own_password"
 NEEDED = _l("Type your password once more. You last did so more than 10 minutes ago.")
 # pages of the dashboard and files of theirs; never another host, and no path with `..`
@@ -46,12 +47,6 @@ class PasswordNeeded(Forbidden):
 
     def __init__(self) -> None:
         super().__init__(FieldError(NEEDED, "password_needed"))
-
-
-def is_recent() -> bool:
-    """Whether this session's password was typed within the last ten minutes."""
-    typed = this_one().password_datetime
-    return typed is not None and typed > now() - RECENT
 
 
 def require_recent_password() -> None:
@@ -111,6 +106,30 @@ def password_again() -> Markup:
     return Markup(render_template("dashboard/_password_again.html", form=form))  # noqa: S704  a template of ours
 
 
+@blueprint.app_template_global()
+def has_own_password() -> bool:
+    """Whether the signed-in user has a password that works."""
+    return uses_password(signed_in_user())
+
+
+@blueprint.app_template_global()
+def sign_in_again(field: Any) -> Markup:
+    """In place of the field for the password, the way to sign in again, while that is needed."""
+    if is_recent():
+        return Markup()
+    body = render_template("dashboard/_sign_in_again.html", field=field, back=page_of_form())
+    return Markup(body)  # noqa: S704  a template of ours
+
+
+def page_of_form() -> str:
+    """The page to come back to: of a form that was sent, the one it stands on."""
+    if request.method in SAFE:
+        return request.full_path.rstrip("?")
+    sent_from = split_address(request.referrer or "")
+    query = f"?{sent_from.query}" if sent_from.query else ""
+    return sent_from.path + query if sent_from.netloc == request.host else request.path
+
+
 # ------------------------------------------------------------- before a download
 
 
@@ -118,6 +137,16 @@ def password_again() -> Markup:
 def ask(error: PasswordNeeded) -> Response:  # noqa: ARG001
     """The page before a download. It sends the password and the download's address to `confirm`."""
     return render_page(PasswordAgainForm(None, owner=signed_in_user()), request.full_path.rstrip("?"), 403)
+
+
+@blueprint.get("/account/password-again", endpoint="password_again")
+def continue_download() -> ResponseReturnValue:
+    """Back from the provider, where the user has signed in again."""
+    next_ = read_params().get("next", "")
+    if not OWN_FILE.fullmatch(next_):
+        abort(404)
+    form = PasswordAgainForm(None, owner=signed_in_user())
+    return render_page(form, next_, 200 if is_recent() else 403)
 
 
 @blueprint.post("/account/password-again", endpoint="password_again_write")
@@ -132,9 +161,16 @@ def confirm() -> ResponseReturnValue:
 
 def render_page(form: PasswordAgainForm, next_: str, status: int) -> Response:
     is_done = status == 200
-    heading = _("Your download starts") if is_done else _("Type your password")
+    heading = _("Type your password") if uses_password(signed_in_user()) else _("Sign in again")
+    heading = _("Your download starts") if is_done else heading
     body = render_template(
-        "dashboard/password_again.html", form=form, next=next_, is_done=is_done, heading=heading
+        "dashboard/password_again.html",
+        form=form,
+        next=next_,
+        back=url_for("dashboard.password_again", next=next_),
+        has_password=uses_password(signed_in_user()),
+        is_done=is_done,
+        heading=heading,
     )
     response = make_response(body, status)
     if is_done:

@@ -14,6 +14,8 @@ from itsdangerous import URLSafeTimedSerializer
 
 from app.accounts import sessions
 from app.accounts.models import User, UserSession
+from app.accounts.oidc import identities
+from app.accounts.oidc.person import ProviderPerson
 from app.accounts.sessions import REMEMBERED
 from app.audit.services import record
 from app.core.actor import act_as
@@ -30,6 +32,7 @@ from app.redirects.user_agent import parse_device
 from app.web import application
 from app.web.cookies import host_cookie
 
+NEVER = dt.datetime.fromtimestamp(0, dt.UTC)  # when a provider proved who is there that does not say
 PENDING_SIGN_IN, PENDING_LIFETIME = "half_signed_in", dt.timedelta(minutes=10)
 TOO_LATE = _l("The code did not come within 10 minutes. Sign in once more.")
 CHANGED = _l("Something about this account has changed meanwhile. Sign in once more.")
@@ -128,16 +131,20 @@ def start(
     method: str | None = "password",
     signed_in: dt.datetime | None = None,
     password_typed: dt.datetime | None = None,
+    person: ProviderPerson | None = None,
 ) -> None:
     """Sign this user in. Nothing of the browser's earlier session is kept.
 
     `remember`: for 30 days since the last visit; else until the browser is closed, and a day at most.
     `method`: how the user has signed in, for the audit log; None where an open session goes on. `signed_in`
-    and `password_typed`: when that was, if it was not just now.
+    and `password_typed`: when that was, if it was not just now. `person`: whom the provider of single sign-on
+    named; when they proved there who they are counts as the password.
     """
     session.clear()
     known = parse_device(request.headers.get("User-Agent", ""))
     begin_write(db.session)
+    if person is not None:
+        password_typed = password_typed or min(person.proved or NEVER, now())
     user.session_token = sessions.begin(
         user,
         browser=known.browser_name,
@@ -150,49 +157,81 @@ def start(
     act_as(actor_of(user))
     if method is not None:
         record(db.session, "sign_in", account=user, method=method)
+    if person is not None:
+        note_person(user, person)
     db.session.commit()
     login_user(user)
     session.permanent = remember
     remember_browser(user)
 
 
-def start_pending_sign_in(user: User, *, remember: bool, next_: str) -> None:
-    """Begin a sign-in after the right password. It only opens the page that asks for the code."""
+def note_person(user: User, person: ProviderPerson) -> None:
+    """Store what the provider says of this user, and that its logout ends this session. Does not commit."""
+    identities.note_sign_in(user, person)
+    row = sessions.find(user.session_token)
+    if row is not None:
+        identities.note_session(row.id, user, person.issuer, person.sid)
+
+
+def start_pending_sign_in(
+    user: User,
+    *,
+    remember: bool,
+    next_: str,
+    person: ProviderPerson | None = None,
+    links: bool = False,
+    name: str = PENDING_SIGN_IN,
+) -> None:
+    """Begin a sign-in after the right password. It only opens the page that asks for the code.
+
+    `person`: whom the provider named, and `links` whether the account is to be linked to them. `name`: of the
+    step that waits.
+    """
     session.clear()
-    session[PENDING_SIGN_IN] = {
+    session[name] = {
         "user": user.id,
         "version": user.session_version,
         "until": int((now() + PENDING_LIFETIME).timestamp()),
         "remember": remember,
         "next": next_,
+        "person": person,
+        "links": links,
     }
 
 
 class PendingSignIn(NamedTuple):
     """A sign-in that waits for a code: the user, whether to remember the browser, the page after it, and when
-    the password was typed.
+    the password was typed (None for a sign-in by the provider alone); the person whom the provider named, and
+    whether to link the account to them.
     """
 
     user: User
     remember: bool
     next_: str
-    password_typed: dt.datetime
+    password_typed: dt.datetime | None
+    person: ProviderPerson | None = None
+    links: bool = False
 
 
-def read_pending_sign_in() -> PendingSignIn | None:
-    found = session.get(PENDING_SIGN_IN)
+def read_pending_sign_in(name: str = PENDING_SIGN_IN) -> PendingSignIn | None:
+    found = session.get(name)
     if not isinstance(found, dict) or found["until"] < now().timestamp():
         return None
     user = db.session.get(User, found["user"])
     if user is None or not user.is_active or user.session_version != found["version"]:
         return None
     typed = dt.datetime.fromtimestamp(found["until"], dt.UTC) - PENDING_LIFETIME
-    return PendingSignIn(user, found["remember"], found["next"], typed)
+    person = ProviderPerson(*found["person"]) if found.get("person") else None
+    links = bool(found.get("links"))
+    if person and name == PENDING_SIGN_IN and not (links or identities.is_tied(user, person)):
+        return None  # an admin has removed the link meanwhile
+    is_typed = person is None or links
+    return PendingSignIn(user, found["remember"], found["next"], typed if is_typed else None, person, links)
 
 
-def forget_pending_sign_in() -> tuple[str, str]:
+def forget_pending_sign_in(name: str = PENDING_SIGN_IN) -> tuple[str, str]:
     """Drop the pending sign-in. Returns why it ended, and the page after it; "" for both without one."""
-    found = session.pop(PENDING_SIGN_IN, None)
+    found = session.pop(name, None)
     if not isinstance(found, dict):
         return "", ""
     return TOO_LATE if found["until"] < now().timestamp() else CHANGED, found["next"]

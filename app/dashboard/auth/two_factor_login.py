@@ -12,7 +12,7 @@ from app.accounts.models import User
 from app.core.database import begin_write
 from app.core.errors import RateLimited, RetryLater
 from app.core.extensions import db
-from app.dashboard.auth import kept_forms, proofs, rate_limits, sessions
+from app.dashboard.auth import kept_forms, oidc_link, proofs, rate_limits, sessions
 from app.dashboard.auth.access import submitted_form
 from app.dashboard.auth.login import after_a_while, blueprint, code_page
 from app.dashboard.shared import security_email
@@ -57,7 +57,16 @@ def sign_in_with_code() -> ResponseReturnValue:
         form.reject("code", proofs.WRONG_CODE, "wrong_code")
         return code_page(form, 403)
     rate_limits.reset_counts(counts)
-    sessions.start(user, remember=pending.remember, method=method, password_typed=pending.password_typed)
+    if pending.person and pending.links:
+        typed = pending.password_typed
+        return oidc_link.finish(user, pending.person, pending.next_, method=method, password_typed=typed)
+    sessions.start(
+        user,
+        remember=pending.remember,
+        method=method,
+        password_typed=pending.password_typed,
+        person=pending.person,
+    )
     return kept_forms.page_after_sign_in(user) or redirect(pending.next_, 303)
 
 

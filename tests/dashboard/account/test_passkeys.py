@@ -20,8 +20,8 @@ from app.audit.models import AuditEntry
 from app.core.clock import now
 from app.core.extensions import db
 from app.dashboard.auth import passkey_requests
+from app.dashboard.auth.proofs import RECENT
 from app.dashboard.auth.rate_limits import BY_ADDRESS, CODE
-from app.dashboard.auth.reauthentication import RECENT
 from app.notifications.models import SystemEmail
 from tests.accounts.authenticator import PRESENT, Authenticator
 from tests.accounts.codes import switch_on

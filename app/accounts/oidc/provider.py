@@ -1,0 +1,202 @@
+"""The provider of single sign-on: discovery, the addresses of a sign-in, and the person whom it names."""
+
+# see docs/decisions/2026-11-25-single-sign-on.md
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlsplit
+
+from authlib.oauth2 import OAuth2Error
+from authlib.oauth2.client import OAuth2Client
+
+from app.accounts.oidc import tokens
+from app.accounts.oidc.cached_document import CachedDocument
+from app.accounts.oidc.errors import InvalidToken, ProviderDown, ProviderRefused
+from app.accounts.oidc.http import ProviderRequests
+from app.accounts.oidc.logout import LogoutNotice
+from app.accounts.oidc.person import ProviderPerson, person_of
+from app.accounts.oidc.sign_in_request import SignInRequest
+from app.accounts.oidc.tokens import Keys
+from app.core.config import Settings
+from app.core.setting_values import WEB_SCHEMES
+
+WELL_KNOWN = "/.well-known/openid-configuration"
+NEEDED = ("authorization_endpoint", "token_endpoint", "jwks_uri")
+USED = (*NEEDED, "userinfo_endpoint")
+BASIC, POST, NONE = "client_secret_basic", "client_secret_post", "none"
+
+
+class Metadata(NamedTuple):
+    """What the discovery document says, as far as it is used."""
+
+    issuer: str
+    authorization_endpoint: str
+    token_endpoint: str
+    jwks_uri: str
+    userinfo_endpoint: str | None
+    auth_methods: tuple[str, ...]
+    claims: tuple[str, ...]
+    names_issuer: bool  # in its answers, by RFC 9207
+
+
+class OidcProvider:
+    """The provider that the settings name. One object for all threads of a process."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.address = settings.oidc_issuer or ""
+        self.client_id, self.secret = settings.oidc_client_id or "", settings.oidc_client_secret
+        self.scopes, self.rules = settings.oidc_scopes, settings.oidc_roles
+        self._metadata = CachedDocument(self._discover)
+        self._keys = CachedDocument(self._fetch_keys)
+
+    @property
+    def issuer(self) -> str:
+        """The issuer as identities store it: a slash at its end makes no difference to operators."""
+        return self.address.rstrip("/")
+
+    def _discover(self) -> Metadata:
+        return read_metadata(self.issuer, ProviderRequests().get_object(self.issuer + WELL_KNOWN))
+
+    def _fetch_keys(self) -> Keys:
+        found = tokens.read_keys(ProviderRequests().get_object(self._metadata.get().jwks_uri))
+        if not found:
+            raise ProviderDown("the provider publishes no key that can be used")
+        return found
+
+    def sign_in_address(
+        self, request: SignInRequest, redirect_uri: str, *, is_again: bool = False, language: str = ""
+    ) -> str:
+        """Where the browser goes to sign in. `is_again`: the provider must ask who is there."""
+        asked = {"prompt": "login", "max_age": "0"} if is_again else {}
+        client = self._client(ProviderRequests(), redirect_uri)
+        address, _ = client.create_authorization_url(
+            self._metadata.get().authorization_endpoint,
+            state=request.state,
+            code_verifier=request.verifier,
+            nonce=request.nonce,
+            **({"ui_locales": language} if language else {}),
+            **asked,
+        )
+        return str(address)
+
+    def finish(self, request: SignInRequest, params: Mapping[str, str], redirect_uri: str) -> ProviderPerson:
+        """The person who has signed in. Raises OidcError. `params`: of the provider's answer."""
+        metadata = self._metadata.get()
+        issuer = params.get("iss", metadata.issuer if not metadata.names_issuer else "")
+        if issuer != metadata.issuer:
+            raise InvalidToken("the answer is another issuer's")
+        if "error" in params or not params.get("code"):
+            raise ProviderRefused(params.get("error", "no code")[:64])
+        requests = ProviderRequests()
+        answer = self._redeem(requests, request, params["code"], redirect_uri)
+        access_token = str(answer.get("access_token") or "")
+        token = tokens.verify(answer.get("id_token"), self._keys.get(), self._keys.renew)
+        claims = tokens.check_id_token(
+            token,
+            issuer=metadata.issuer,
+            client_id=self.client_id,
+            nonce=request.nonce,
+            access_token=access_token,
+        )
+        return person_of(self._with_userinfo(requests, claims, access_token), self.issuer, self.rules)
+
+    def _redeem(
+        self, requests: ProviderRequests, request: SignInRequest, code: str, redirect_uri: str
+    ) -> Mapping[str, Any]:
+        """The tokens for a code."""
+        client = self._client(requests, redirect_uri)
+        try:
+            found: Mapping[str, Any] = client.fetch_token(
+                self._metadata.get().token_endpoint,
+                grant_type="authorization_code",
+                code=code,
+                code_verifier=request.verifier,
+            )
+        except OAuth2Error as error:
+            raise ProviderRefused(str(error.error)[:64]) from error
+        except (ValueError, TypeError) as error:
+            raise ProviderDown("the token endpoint sends no JSON object") from error
+        return found
+
+    def _with_userinfo(
+        self, requests: ProviderRequests, claims: Mapping[str, Any], access_token: str
+    ) -> Mapping[str, Any]:
+        """The claims, and those of the userinfo endpoint where the ID token lacks some that are needed."""
+        address = self._metadata.get().userinfo_endpoint
+        needed = {"email", *(rule.claim.split(".")[0] for rule in self.rules if rule.claim not in claims)}
+        if "email" in claims and "email_verified" not in claims:
+            needed.add("email_verified")
+        if not address or not access_token or needed <= set(claims):
+            return claims
+        more = requests.get_object(address, {"Authorization": f"Bearer {access_token}"})
+        if more.get("sub") != claims["sub"]:
+            raise InvalidToken("userinfo is another subject's")
+        return {**more, **claims}
+
+    def read_logout_token(self, token: object) -> LogoutNotice:
+        """What a logout token ends. Raises OidcError."""
+        verified = tokens.verify(token, self._keys.get(), self._keys.renew)
+        return tokens.check_logout_token(
+            verified, issuer=self._metadata.get().issuer, client_id=self.client_id
+        )
+
+    def tells_auth_time(self) -> bool:
+        """Whether the provider says that it tells when somebody signed in there."""
+        return "auth_time" in self._metadata.get().claims
+
+    def _client(self, requests: ProviderRequests, redirect_uri: str) -> OAuth2Client:
+        return OAuth2Client(
+            requests,
+            client_id=self.client_id,
+            client_secret=self.secret,
+            token_endpoint_auth_method=self._auth_method(),
+            scope=self.scopes,
+            redirect_uri=redirect_uri,
+            code_challenge_method="S256",
+        )
+
+    def _auth_method(self) -> str:
+        """How the client proves itself. Basic is the default of the standard, where a secret with special
+        characters is escaped by some providers and not by others: those go into the body where they can."""
+        if not self.secret:
+            return NONE
+        offered = self._metadata.get().auth_methods
+        is_plain = (
+            quote(self.secret, safe="") == self.secret and quote(self.client_id, safe="") == self.client_id
+        )
+        return BASIC if BASIC in offered and (is_plain or POST not in offered) else POST
+
+
+def read_metadata(issuer: str, document: Mapping[str, Any]) -> Metadata:
+    """Checks a discovery document. Raises ProviderDown for one of another issuer, or without an address."""
+    named = document.get("issuer")
+    if not isinstance(named, str) or named.rstrip("/") != issuer:
+        raise ProviderDown(f"the discovery document is of another issuer, {named!r:.200}")
+    addresses: dict[str, Any] = {name: document.get(name) for name in USED}
+    for name, address in addresses.items():
+        is_missing = address is None and name not in NEEDED
+        if not is_missing and not is_address(address, is_secure=issuer.startswith("https://")):
+            raise ProviderDown(f"the discovery document has no {name} that can be used")
+    return Metadata(
+        issuer=named,
+        **addresses,
+        auth_methods=texts(document.get("token_endpoint_auth_methods_supported")) or (BASIC,),
+        claims=texts(document.get("claims_supported")),
+        names_issuer=document.get("authorization_response_iss_parameter_supported") is True,
+    )
+
+
+def is_address(address: object, *, is_secure: bool) -> bool:
+    """Whether this is an http(s) address; an https one where the issuer has one."""
+    if not isinstance(address, str) or not address.isprintable():
+        return False
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return False
+    return bool(parts.hostname) and parts.scheme in ({"https"} if is_secure else WEB_SCHEMES)
+
+
+def texts(value: object) -> tuple[str, ...]:
+    return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()

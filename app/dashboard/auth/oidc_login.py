@@ -1,0 +1,197 @@
+"""Sign-in by the provider: to it, back from it, and what becomes of the person whom it names."""
+
+# see docs/decisions/2026-11-25-single-sign-on.md
+from __future__ import annotations
+
+import logging
+
+from flask import flash, redirect, url_for
+from flask.typing import ResponseReturnValue
+from flask_login import current_user
+
+from app.accounts import invitations, second_factor, services, setup, sign_in_failures
+from app.accounts.models import User
+from app.accounts.oidc import identities
+from app.accounts.oidc.errors import NO_ACCOUNT, NotLinked, NotRecent, OidcError, OtherIdentity
+from app.accounts.oidc.identities import NO_PASSWORD
+from app.accounts.oidc.person import ProviderPerson
+from app.accounts.oidc.sign_in_request import SignInRequest
+from app.core.clock import now
+from app.core.database import begin_write
+from app.core.errors import Malformed, RateLimited, WaypostError
+from app.core.extensions import db
+from app.dashboard.auth import oidc_flow, oidc_link, rate_limits, sessions
+from app.dashboard.auth.login import blueprint, from_address, safe_next, to_code
+from app.dashboard.auth.oidc_flow import AGAIN, INVITATION, SETUP, SIGN_IN, Flow
+from app.dashboard.auth.proofs import RECENT
+from app.dashboard.auth.single_sign_on import redirect_address, require_provider, uses_password
+from app.i18n import language
+from app.i18n.messages import lazy_gettext as _l
+from app.web.application import settings
+from app.web.body import read_params
+
+# where a sign-in with a token began
+BEGUN_AT = {INVITATION: "accounts.invited", SETUP: "accounts.first_run"}
+INVITATION_OVER = _l("This invitation is not valid any more. Ask for another one.")
+
+log = logging.getLogger(__name__)
+
+
+@blueprint.get("/login/oidc")
+def oidc_start() -> ResponseReturnValue:
+    """To the provider. It has its own address, so that the sign-in page never waits for the provider."""
+    require_provider()
+    if token := from_address("invitation"):
+        return to_provider(INVITATION, token)
+    if token := from_address("setup"):
+        return to_provider(SETUP, token)
+    # a user who is signed in goes there to link the account
+    is_done = current_user.is_authenticated and not from_address("link")
+    return redirect(safe_next()) if is_done else to_provider(SIGN_IN)
+
+
+@blueprint.get("/login/oidc/again")
+def oidc_again() -> ResponseReturnValue:
+    """To the provider, which asks who is there, for a user who would else type the password again."""
+    require_provider()
+    if not current_user.is_authenticated:
+        return redirect(url_for("accounts.login", next=safe_next()))
+    return to_provider(AGAIN)
+
+
+def to_provider(purpose: str, token: str = "") -> ResponseReturnValue:
+    asked = SignInRequest.draw()
+    session_id = sessions.this_one().id if purpose == AGAIN else 0
+    flow = Flow(*asked, purpose=purpose, next_=safe_next(), token=token, session_id=session_id)
+    try:
+        rate_limits.count_try((rate_limits.by_address(rate_limits.OIDC_STARTS),))
+        address = require_provider().sign_in_address(
+            asked, redirect_address(), is_again=purpose == AGAIN, language=language()
+        )
+    except (OidcError, RateLimited) as error:
+        return refused(error, flow)
+    oidc_flow.begin(flow)
+    return redirect(address, 303)
+
+
+@blueprint.get("/login/oidc/callback")
+def oidc_callback() -> ResponseReturnValue:
+    """Back from the provider. What is wrong is said on the sign-in page, without the code in its address."""
+    require_provider()
+    flow = None
+    counts = (rate_limits.by_address(rate_limits.BY_ADDRESS),)
+    try:
+        rate_limits.count_try(counts)
+        params = answer_of_provider()
+        flow = oidc_flow.take(params.get("state", ""))
+        person = require_provider().finish(flow.asked, params, redirect_address())
+        response = continue_with(flow, person)
+    except WaypostError as error:
+        db.session.rollback()
+        return refused(error, flow)
+    rate_limits.give_back(counts)  # only what failed counts: many may come from one network
+    return response
+
+
+def answer_of_provider() -> dict[str, str]:
+    try:
+        return read_params()
+    except Malformed:
+        return {}
+
+
+def continue_with(flow: Flow, person: ProviderPerson) -> ResponseReturnValue:
+    """The session, or the step before it. Raises WaypostError."""
+    if flow.purpose == AGAIN:
+        return prove_again(flow, person)
+    begin_write(db.session)
+    try:
+        user = user_of(flow, person)
+    except NotLinked:
+        known = services.find_user(person.email)
+        if known is None or not uses_password(known):
+            raise
+        db.session.rollback()
+        return oidc_link.begin(known, person, flow.next_)
+    db.session.commit()
+    return signed_in(user, person, flow.next_)
+
+
+def user_of(flow: Flow, person: ProviderPerson) -> User:
+    """The account of this person, which may be a new one. The caller has begun the write, and commits."""
+    known = identities.account_of(person)
+    if known is not None:
+        return known
+    user: User | None = None
+    if flow.purpose == SETUP and setup.is_right(settings().data_dir, flow.token):
+        profile = identities.profile_of(person, language())
+        user = setup.create_first_user(person.email, NO_PASSWORD, profile)
+    elif flow.purpose == INVITATION:
+        profile = identities.profile_of(person, language())
+        user = invitations.accept(flow.token, person.email, NO_PASSWORD, profile)
+        user.verified_email = user.email  # the provider vouches for it
+    if user is None:
+        return identities.create_account(person, language(), settings().oidc_email_domains)
+    identities.link(user, person)
+    setup.forget_token(settings().data_dir)
+    return user
+
+
+def signed_in(user: User, person: ProviderPerson, next_: str) -> ResponseReturnValue:
+    """Begin the session, after the second factor of a user who has switched one on here."""
+    if second_factor.is_on(user):
+        sessions.start_pending_sign_in(user, remember=False, next_=next_, person=person)
+        return to_code()
+    sessions.start(user, method="oidc", person=person)
+    return redirect(next_, 303)
+
+
+def prove_again(flow: Flow, person: ProviderPerson) -> ResponseReturnValue:
+    """Note that the user has just signed in at the provider, as if the password had been typed."""
+    if not current_user.is_authenticated or sessions.this_one().id != flow.session_id:
+        raise OtherIdentity
+    if not identities.is_tied(current_user, person):
+        raise OtherIdentity
+    if not is_fresh(person):
+        raise NotRecent
+    sessions.note_password()
+    return redirect(flow.next_, 303)
+
+
+def is_fresh(person: ProviderPerson) -> bool:
+    """Whether the provider says that the person has just proved who they are.
+
+    Of one that never tells when that was, the way there and back has to be enough.
+    """
+    if person.proved is None:
+        return not require_provider().tells_auth_time()
+    return person.proved > now() - RECENT
+
+
+def refused(error: WaypostError, flow: Flow | None) -> ResponseReturnValue:
+    """Say on the page where the sign-in began why there is none, and note it in the audit log."""
+    reason = reason_of(error)
+    user = current_user if current_user.is_authenticated else None
+    is_again = flow is not None and flow.purpose == AGAIN and user is not None
+    if isinstance(error, OidcError) and error.detail:
+        log.warning("a sign-in by OpenID Connect failed: %s, %s", error.reason, error.detail)
+    sign_in_failures.note("proof.failed" if is_again else "sign_in.failed", user, reason)
+    flash(words_of(error), "error")
+    if is_again:
+        return redirect(flow.next_ if flow else url_for("dashboard.home"), 303)
+    if flow is not None and flow.purpose in BEGUN_AT:
+        return redirect(url_for(BEGUN_AT[flow.purpose], token=flow.token), 303)
+    kept = {"next": flow.next_} if flow and flow.next_ != url_for("dashboard.home") else {}
+    return redirect(url_for("accounts.login", _external=False, **kept), 303)
+
+
+def reason_of(error: WaypostError) -> str:
+    if isinstance(error, OidcError):
+        return error.reason
+    if isinstance(error, RateLimited):
+        return sign_in_failures.TOO_MANY_TRIES
+    return sign_in_failures.SHUT_OUT if isinstance(error, services.ShutOut) else NO_ACCOUNT
+
+
+def words_of(error: WaypostError) -> str:
+    return " ".join(str(one.title) for one in error.errors) or str(INVITATION_OVER)

@@ -1,0 +1,1 @@
+"""Single sign-on: real providers, good ones and hostile ones."""

@@ -1,0 +1,122 @@
+"""Back-channel logout: what ends sessions, and what does not."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+from werkzeug.test import TestResponse
+
+from app.accounts.models import User
+from app.accounts.oidc.tokens import LOGOUT_EVENT
+from app.audit.models import AuditEntry
+from app.core.extensions import db
+from tests.accounts.oidc.conftest import Visit
+from tests.accounts.oidc.scripted_provider import ScriptedProvider
+from tests.accounts.oidc.test_sign_in import tie
+from tests.dashboard.conftest import Desk
+
+
+def send(visit: Visit, token: str) -> TestResponse:
+    """As the provider's server sends it: without a cookie."""
+    other = visit.client.application.test_client()
+    return other.post("/login/oidc/logout", data={"logout_token": token})
+
+
+@pytest.fixture
+def signed_in(alice: User, visit: Visit, provider: ScriptedProvider) -> Visit:
+    tie(alice, provider)
+    visit.sign_in()
+    assert visit.is_signed_in()
+    return visit
+
+
+ENDS: dict[str, dict[str, Any]] = {
+    "subject and session": {},
+    "the subject alone": {"sid": None},
+    "the session alone": {"sub": None},
+    "without an end, as drafts had it": {"exp": None},
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_ends_the_session_at_once(signed_in: Visit, provider: ScriptedProvider, name: str) -> None:
+    answer = send(signed_in, provider.logout_token(**ENDS[name]))
+    assert (answer.status_code, answer.headers["Cache-Control"]) == (200, "no-store")
+    assert not signed_in.is_signed_in()
+    entry = db.session.scalars(select(AuditEntry).where(AuditEntry.action == "session.ended")).one()
+    assert (entry.changes, entry.count) == ({"reason": "provider"}, 1)
+
+
+REFUSED: dict[str, dict[str, Any]] = {
+    "another issuer": {"iss": "https://id.example"},
+    "another audience": {"aud": "another"},
+    "expired": {"exp": int(time.time()) - 120},
+    "made long ago": {"iat": int(time.time()) - 3600},
+    "without a time": {"iat": None},
+    "without an id": {"jti": None},
+    "with a nonce: an ID token": {"nonce": "x"},
+    "of no event": {"events": None},
+    "of another event": {"events": {"https://example.com/event": {}}},
+    "of an event that is no object": {"events": {LOGOUT_EVENT: True}},
+    "of nobody": {"sub": None, "sid": None},
+    "of a subject that is a list": {"sub": ["alice-1"]},
+}
+FORGED = ("sign_with_nothing", "sign_with_public_key", "sign_with_another_key", "sign_and_change")
+
+
+@pytest.mark.parametrize("name", [*REFUSED, *FORGED])
+def test_ends_nothing(signed_in: Visit, provider: ScriptedProvider, name: str) -> None:
+    if name in FORGED:
+        provider.sign = getattr(provider, name)
+    answer = send(signed_in, provider.logout_token(**REFUSED.get(name, {})))
+    assert (answer.status_code, answer.json) == (400, {"error": "invalid_request"})
+    assert signed_in.is_signed_in()
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"logout_token": ""}, {"logout_token": "a.b.c"}, {"logout_token": "x" * 40_000}]
+)
+def test_what_is_no_token(signed_in: Visit, body: dict[str, str]) -> None:
+    answer = signed_in.client.application.test_client().post("/login/oidc/logout", data=body)
+    assert answer.status_code == 400
+    assert signed_in.is_signed_in()
+
+
+@pytest.mark.databases
+def test_a_token_works_once(signed_in: Visit, provider: ScriptedProvider) -> None:
+    token = provider.logout_token()
+    assert send(signed_in, token).status_code == 200
+    signed_in.sign_in()
+    assert send(signed_in, token).status_code == 400
+    assert signed_in.is_signed_in()
+
+
+@pytest.mark.databases
+def test_other_sessions_stay(signed_in: Visit, alice: User, provider: ScriptedProvider) -> None:
+    with_password = Desk(signed_in.client.application.test_client(), alice.email)
+    with_password.sign_in()
+    provider.sid = "session-2"
+    elsewhere = Visit(signed_in.client.application.test_client(), provider)
+    elsewhere.sign_in()
+    assert send(signed_in, provider.logout_token(sid="session-1")).status_code == 200
+    assert not signed_in.is_signed_in()
+    assert elsewhere.is_signed_in()
+    assert send(signed_in, provider.logout_token(sid=None)).status_code == 200
+    assert not elsewhere.is_signed_in()
+    assert with_password.get("/account/").status_code == 200, "that one is not the provider's"
+
+
+def test_tokens_that_are_refused_are_limited(signed_in: Visit) -> None:
+    statuses = [send(signed_in, f"a.b.{n}").status_code for n in range(61)]
+    assert statuses == [400] * 60 + [429]
+
+
+def test_without_a_provider_there_is_no_such_address(signed_in: Visit) -> None:
+    app = signed_in.client.application
+    found, app.extensions["oidc"] = app.extensions["oidc"], None
+    assert send(signed_in, "x").status_code == 404
+    assert signed_in.client.get("/login/oidc").status_code == 404
+    app.extensions["oidc"] = found
