@@ -23,7 +23,7 @@ from app.core.extensions import db
 from app.input.data import RequestData, Upload
 from app.input.forms import ResourceForm
 from app.input.listing import find_page, load_columns
-from app.openapi.operations import RESOURCES, ResourceDescription
+from app.openapi.resources import RESOURCES, ResourceDescription
 from app.web import application, urls
 from app.web.body import read_list_query, read_sent
 

@@ -13,28 +13,16 @@ from app.analytics.dimensions import DIMENSIONS, TYPES
 from app.analytics.params import MAX_VALUE
 from app.audit.actions import ACTIONS, GROUPS
 from app.audit.lists import log_of as audit_log_of
-from app.domains.forms import DomainForm
-from app.domains.lists import LISTING as DOMAINS_LIST
-from app.domains.models import Domain
 from app.input.forms import ResourceForm
 from app.input.listing import DEFAULT_SIZE, ORDER_TYPES, SIZES, Listing
-from app.links.forms import LinkForm, RestoreForm
-from app.links.lists import LISTING as LINKS_LIST
-from app.links.models import Link
+from app.links.forms import RestoreForm
 from app.links.qr_forms import QrForm
 from app.notifications.events import all_types
-from app.notifications.forms import HandlerForm
-from app.notifications.lists import LISTING as NOTIFICATIONS_LIST
 from app.notifications.log import log_of
 from app.notifications.models import NotificationHandler
 from app.openapi.accepted import MOMENT
 from app.openapi.fields import ONE_LINE, Schema, described, schema_of
-from app.pixels.forms import PixelForm
-from app.pixels.lists import LISTING as PIXELS_LIST
-from app.pixels.models import Pixel
-from app.projects.forms import ProjectForm
-from app.projects.lists import LISTING as PROJECTS_LIST
-from app.projects.models import Project
+from app.openapi.resources import RESOURCES, ResourceDescription
 from app.redirects.simulation.params import LONGEST_QUERY, READ
 from app.trash.lists import KINDS as TRASH_KINDS
 from app.trash.lists import LISTING as TRASH_LIST
@@ -86,75 +74,6 @@ class Operation:
     @property
     def is_write(self) -> bool:
         return self.method != "GET"
-
-
-@dataclass(frozen=True, kw_only=True)
-class ResourceDescription:
-    """What the API and its document know of one resource: its rows, their form, texts and examples."""
-
-    model: type[Any]
-    form: type[ResourceForm]
-    listing: Listing[Any]
-    tag: str
-    one: str
-    schema: str
-    example: Mapping[str, str]
-    change: Mapping[str, str]
-
-
-# by path
-RESOURCES: Mapping[str, ResourceDescription] = {
-    "/links": ResourceDescription(
-        model=Link,
-        form=LinkForm,
-        listing=LINKS_LIST,
-        tag="Links",
-        one="link",
-        schema="Link",
-        example={"location_url": "https://example.com/"},
-        change={"title": "Spring"},
-    ),
-    "/pixels": ResourceDescription(
-        model=Pixel,
-        form=PixelForm,
-        listing=PIXELS_LIST,
-        tag="Pixels",
-        one="pixel",
-        schema="Pixel",
-        example={"type": "social_a", "name": "Shop", "pixel": "1234567890123456"},
-        change={"name": "Shop and blog"},
-    ),
-    "/notification-handlers": ResourceDescription(
-        model=NotificationHandler,
-        form=HandlerForm,
-        listing=NOTIFICATIONS_LIST,
-        tag="Notification handlers",
-        one="notification handler",
-        schema="NotificationHandler",
-        example={"type": "email", "name": "Me", "email": "me@example.com"},
-        change={"is_enabled": "0"},
-    ),
-    "/projects": ResourceDescription(
-        model=Project,
-        form=ProjectForm,
-        listing=PROJECTS_LIST,
-        tag="Projects",
-        one="project",
-        schema="Project",
-        example={"name": "Launch"},
-        change={"color": "#0b7285"},
-    ),
-    "/domains": ResourceDescription(
-        model=Domain,
-        form=DomainForm,
-        listing=DOMAINS_LIST,
-        tag="Domains",
-        one="domain",
-        schema="Domain",
-        example={"host": "links.example"},
-        change={"custom_index_url": "https://example.com/"},
-    ),
-}
 
 
 def of_resource(path: str, kind: ResourceDescription) -> Iterator[Operation]:

@@ -25,7 +25,8 @@ from app.core.extensions import db
 from app.links import services as link_services
 from app.notifications.transport import all_transports
 from app.openapi.document import body
-from app.openapi.operations import RESOURCES, operations
+from app.openapi.operations import operations
+from app.openapi.resources import RESOURCES
 from app.trash.models import Trashed
 from tests.api.shape import problem
 from tests.clients import Api

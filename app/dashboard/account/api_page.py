@@ -21,7 +21,8 @@ from app.i18n.messages import gettext as _
 from app.i18n.messages import gettext_noop as _noop
 from app.openapi.document import OF_READS, PROBLEMS, body
 from app.openapi.fields import Schema
-from app.openapi.operations import RESOURCES, Operation, operations
+from app.openapi.operations import Operation, operations
+from app.openapi.resources import RESOURCES
 from app.web import urls
 
 AUTHORIZATION = '-H "Authorization: Bearer $WAYPOST_KEY"'  # double quotes, so that the shell inserts the key
