@@ -15,6 +15,7 @@ from itsdangerous import URLSafeTimedSerializer
 from app.accounts import sessions
 from app.accounts.models import User, UserSession
 from app.accounts.oidc import identities
+from app.accounts.oidc.memberships import apply_roles
 from app.accounts.oidc.person import ProviderPerson
 from app.accounts.sessions import REMEMBERED
 from app.audit.services import record
@@ -167,7 +168,7 @@ def start(
 
 def note_person(user: User, person: ProviderPerson) -> None:
     """Store what the provider says of this user, and that its logout ends this session. Does not commit."""
-    identities.note_sign_in(user, person)
+    apply_roles(user, identities.note_sign_in(user, person))
     row = sessions.find(user.session_token)
     if row is not None:
         identities.note_session(row.id, user, person.issuer, person.sid)

@@ -1,0 +1,94 @@
+"""Resources of the API: the rows, form and list of each, with the texts and examples of its document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from app.domains.forms import DomainForm
+from app.domains.lists import LISTING as DOMAINS_LIST
+from app.domains.models import Domain
+from app.input.forms import ResourceForm
+from app.input.listing import Listing
+from app.links.forms import LinkForm
+from app.links.lists import LISTING as LINKS_LIST
+from app.links.models import Link
+from app.notifications.forms import HandlerForm
+from app.notifications.lists import LISTING as NOTIFICATIONS_LIST
+from app.notifications.models import NotificationHandler
+from app.pixels.forms import PixelForm
+from app.pixels.lists import LISTING as PIXELS_LIST
+from app.pixels.models import Pixel
+from app.projects.forms import ProjectForm
+from app.projects.lists import LISTING as PROJECTS_LIST
+from app.projects.models import Project
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResourceDescription:
+    """What the API and its document know of one resource: its rows, their form, texts and examples."""
+
+    model: type[Any]
+    form: type[ResourceForm]
+    listing: Listing[Any]
+    tag: str
+    one: str
+    schema: str
+    example: Mapping[str, str]
+    change: Mapping[str, str]
+
+
+# by path
+RESOURCES: Mapping[str, ResourceDescription] = {
+    "/links": ResourceDescription(
+        model=Link,
+        form=LinkForm,
+        listing=LINKS_LIST,
+        tag="Links",
+        one="link",
+        schema="Link",
+        example={"location_url": "https://example.com/"},
+        change={"title": "Spring"},
+    ),
+    "/pixels": ResourceDescription(
+        model=Pixel,
+        form=PixelForm,
+        listing=PIXELS_LIST,
+        tag="Pixels",
+        one="pixel",
+        schema="Pixel",
+        example={"type": "social_a", "name": "Shop", "pixel": "1234567890123456"},
+        change={"name": "Shop and blog"},
+    ),
+    "/notification-handlers": ResourceDescription(
+        model=NotificationHandler,
+        form=HandlerForm,
+        listing=NOTIFICATIONS_LIST,
+        tag="Notification handlers",
+        one="notification handler",
+        schema="NotificationHandler",
+        example={"type": "email", "name": "Me", "email": "me@example.com"},
+        change={"is_enabled": "0"},
+    ),
+    "/projects": ResourceDescription(
+        model=Project,
+        form=ProjectForm,
+        listing=PROJECTS_LIST,
+        tag="Projects",
+        one="project",
+        schema="Project",
+        example={"name": "Launch"},
+        change={"color": "#0b7285"},
+    ),
+    "/domains": ResourceDescription(
+        model=Domain,
+        form=DomainForm,
+        listing=DOMAINS_LIST,
+        tag="Domains",
+        one="domain",
+        schema="Domain",
+        example={"host": "links.example"},
+        change={"custom_index_url": "https://example.com/"},
+    ),
+}
