@@ -181,7 +181,7 @@ def sign_in(browser: Browser, login: Mapping[str, str]) -> Page:
     page.goto(f"http://{HOST}/login")
     page.get_by_label("E-mail").fill(login["e-mail"])
     page.get_by_label("Password", exact=True).fill(login["password"])
-    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("button", name="Sign in", exact=True).click()
     page.wait_for_url("**/dashboard/**")
     return page
 

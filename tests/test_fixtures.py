@@ -7,7 +7,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import func, inspect, select
 
-from app.accounts.workspaces import access_of
+from app.accounts.workspaces import access_of, create_own
 from app.core.config import Settings
 from app.core.extensions import db
 from app.pixels.models import Pixel
@@ -56,6 +56,7 @@ def test_what_a_request_changed_is_seen_by_the_test(app: Flask, client: FlaskCli
     user = User(email="a@example.com", password_hash="")
     session.add(user)
     session.flush()
+    create_own(user)
     pixel = Pixel(**access_of(user).row_columns, type="social_a", name="before", pixel="1")
     session.add(pixel)
     session.commit()

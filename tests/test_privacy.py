@@ -37,7 +37,7 @@ def holding(directory: Path, secret: bytes) -> list[str]:
 def visit(desk: RedirectContext) -> str:
     """The visitor hash of one address and browser at this moment."""
     environ = {"REMOTE_ADDR": ADDRESSES[0], "HTTP_USER_AGENT": BROWSER, "QUERY_STRING": ""}
-    line = desk.line(SimpleNamespace(id=7, user_id=1), desk.visitor(environ), "https://a.example/")
+    line = desk.line(SimpleNamespace(id=7, workspace_id=1), desk.visitor(environ), "https://a.example/")
     assert desk.journal.append(line)
     found = decode(line.strip(b"\n"))
     assert found

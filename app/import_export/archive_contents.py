@@ -63,7 +63,7 @@ TABLES: Mapping[str, Any] = {
     "trash.json": Trashed,
 }
 # whatever workspace it is of or in
-OF_USER = {SavedView, ApiKey, UserSession}
+OF_USER = {SavedView, ApiKey, UserSession, Passkey, OidcIdentity}
 README = """Everything that Waypost has of {email}, as of {moment} UTC.
 
 account.json                 the account and its settings

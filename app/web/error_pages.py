@@ -27,6 +27,7 @@ PHRASES = {
     408: _l("Request Timeout"),
     409: _l("Conflict"),
     410: _l("Gone"),
+    412: _l("Precondition Failed"),
     413: _l("Request Entity Too Large"),
     415: _l("Unsupported Media Type"),
     422: _l("Unprocessable Entity"),

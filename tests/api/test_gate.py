@@ -208,7 +208,7 @@ def test_every_bad_field_is_named_at_once(api: Api) -> None:
 
 def test_the_user(api: Api, alice: User) -> None:
     data = api.get("/user").json["data"]
-    assert list(data) == ["id", "email", "name", "timezone", "language", "is_admin", "datetime"]
+    assert list(data) == ["id", "email", "name", "timezone", "language", "is_admin", "datetime", "workspace"]
     assert (data["id"], data["email"], data["is_admin"]) == (alice.id, "alice@example.com", True)
 
 

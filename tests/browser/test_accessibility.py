@@ -266,7 +266,7 @@ def test_pages_outside(browser: Browser, site: str, alice: User, theme: str) -> 
         found[f"{path} on a phone"] = [*violations(page), *sideways(page)]
     page.goto(f"{site}/login")
     page.fill("[name=email]", "alice@example.com")
-    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("button", name="Sign in", exact=True).click()
     expect(page.locator("[aria-invalid=true]").first).to_be_visible()
     found["wrong"] = violations(page)
     context.close()

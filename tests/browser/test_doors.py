@@ -40,7 +40,7 @@ def look(page: Page, shown: Locator) -> None:
 def sign_in(page: Page, password: str = PASSWORD) -> None:
     page.get_by_label("E-mail").fill("alice@example.com")
     page.get_by_label("Password").fill(password)
-    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("button", name="Sign in", exact=True).click()
 
 
 def test_two_factor_from_on_to_off(desk: Page, alice: User, tmp_path: Path) -> None:

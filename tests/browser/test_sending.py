@@ -271,7 +271,7 @@ def test_copied_where_the_browser_has_no_clipboard(
     assert not page.evaluate("isSecureContext || Boolean(navigator.clipboard)")
     page.get_by_label("E-mail").fill(alice.email)
     page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("button", name="Sign in", exact=True).click()
     page.get_by_role("button", name="Copy").first.click()
     said(page, "Copied.")
     search = page.get_by_role("searchbox")

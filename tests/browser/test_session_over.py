@@ -185,7 +185,7 @@ def test_without_scripts_the_form_is_there_again_after_the_sign_in(
     expect(desk.get_by_text("What you typed is kept on this page")).to_be_visible()
     desk.get_by_label("E-mail").fill(email)
     desk.get_by_label("Password").fill(PASSWORD)
-    desk.get_by_role("button", name="Sign in").click()
+    desk.get_by_role("button", name="Sign in", exact=True).click()
     expect(desk.get_by_role("heading", name="You are signed in again")).to_be_visible()
     desk.get_by_role("button", name="Continue").click()
     expect(desk.get_by_label("Destination", exact=True).first).to_have_value("https://example.com/kept")

@@ -293,7 +293,7 @@ def sign_in(page: Page, site: str) -> None:
     page.goto(f"{site}/login")
     page.fill("[name=email]", "alice@example.com")
     page.fill("[name=password]", PASSWORD)
-    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("button", name="Sign in", exact=True).click()
     page.wait_for_url("**/dashboard/**")
 
 

@@ -527,7 +527,16 @@ def test_projects(api: Client) -> None:
 
 
 def test_the_user(api: Client) -> None:
-    assert list(api.data("/user")) == ["id", "email", "name", "timezone", "language", "is_admin", "datetime"]
+    assert list(api.data("/user")) == [
+        "id",
+        "email",
+        "name",
+        "timezone",
+        "language",
+        "is_admin",
+        "datetime",
+        "workspace",
+    ]
 
 
 def test_names_of_projects_are_kept_as_typed(api: Client) -> None:

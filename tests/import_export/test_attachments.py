@@ -107,7 +107,7 @@ BAD: dict[str, tuple[Any, str]] = {
     "half a surrogate": ([webhook(address="https://hooks.example/\ud800")], "webhook shop can't be created"),
     "deep": ("[" * 30 + "]" * 30, "must be a list like"),
     "of another name": ([webhook("other")], "no handler webhook shop"),
-    "unreadable where it was": ([webhook(settings={"webhook": None, "secret": None})], "no handler webhook shop"),
+    "unreadable where it was": ([webhook(settings={"webhook": None, "webhook_template": None, "secret": None})], "no handler webhook shop"),
     "none": (None, "no handler webhook shop"),
 }  # fmt: skip
 
@@ -161,7 +161,7 @@ def test_an_export_tells_what_can_be_read(session: Session, alice: User, make_ha
     assert described() == [webhook()]
     session.execute(sa.text("UPDATE notification_handler SET settings = 'damaged'"))
     session.commit()
-    assert described() == [webhook(settings={"webhook": None, "secret": None})]
+    assert described() == [webhook(settings={"webhook": None, "webhook_template": None, "secret": None})]
     session.refresh(handler)
     assert isinstance(handler.settings, UnreadableSecret)
     assert handler_names(handler) == {("webhook", "shop")}

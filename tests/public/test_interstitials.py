@@ -228,7 +228,7 @@ def test_somebody_elses_domain_is_not_his_own(
     person: Person, link: Links, domain: Domain, factory: Factory, bob: User
 ) -> None:
     link("a", META, domain_id=domain.id)
-    domain.user_id = bob.id
+    domain.workspace_id = access_of(bob).workspace_id
     factory.session.commit()
     assert is_boxed(person.open("/a", host="go.example"))
 

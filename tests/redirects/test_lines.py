@@ -55,6 +55,6 @@ def test_same_as_the_journals_own(environ: dict[str, str], destination: str, des
 
 def visit_of(found: Visit, made: CompiledLink, visitor: Visitor, destination: str) -> Visit:
     return Visit(
-        found.time_ms, made.id, made.user_id, int(visitor.is_bot), visitor.bot_name, found.visitor,
+        found.time_ms, made.id, made.workspace_id, int(visitor.is_bot), visitor.bot_name, found.visitor,
         visitor.country_code, "", "", visitor.agent, visitor.language, *visitor.referrer, *visitor.utm, destination,
     )  # fmt: skip

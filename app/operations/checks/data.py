@@ -77,9 +77,13 @@ def database_check(settings: Settings) -> Iterator[Finding]:
             are_whole = False
             yield problem(f"{path.name} is damaged: {'; '.join(found)}", RESTORE)
     main = database.files()[0]
-    if are_whole and (orphans := list_faults(settings, main, "PRAGMA foreign_key_check")):
+    if are_whole and (orphans := list_faults(settings, main, ORPHANS)):
         tables = ", ".join(sorted(set(orphans)))
         yield problem(f"{plural(len(orphans), 'row')} of {tables} refer to missing rows.", RESTORE)
+
+
+# a row that refers to two missing rows is one row
+ORPHANS = 'SELECT DISTINCT "table", rowid FROM pragma_foreign_key_check'
 
 
 def list_faults(settings: Settings, path: Path, question: str) -> list[str]:

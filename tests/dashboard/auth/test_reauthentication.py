@@ -274,7 +274,7 @@ class TestDownloads:
 
 def test_every_export_and_deletion_of_the_dashboard_is_among_these(app: Any) -> None:
     """A new page that deletes or exports must ask for the password too, and must be added here."""
-    known = {"users_change", "links_many_go", "account_delete", "passkeys_new"}
+    known = {"users_change", "links_many_go", "account_delete", "passkeys_new", "workspace_revoke"}
     found = {
         rule.endpoint.removeprefix("dashboard.").removesuffix("_write")
         for rule in app.url_map.iter_rules()

@@ -31,10 +31,15 @@ def body_of(size: int) -> bytes:
     return b"theme=dark&x=".ljust(size, b"x")
 
 
+# without a provider of single sign-on they are 404; with one, tests/accounts/oidc asks them
+NOT_THERE = {"accounts.oidc_logout"}
+
+
 @pytest.fixture
 def for_anybody(app: Flask) -> list[tuple[str, str]]:
     """Every form that can be sent without a session."""
     found = [*writes(app, "accounts"), ("dashboard.theme", "/dashboard/theme")]
+    found = [each for each in found if each[0] not in NOT_THERE]
     assert len(found) > 7
     return found
 
