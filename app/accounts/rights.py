@@ -13,12 +13,13 @@ ROLES = {OWNER: _l("Owner"), EDITOR: _l("Editor"), VIEWER: _l("Viewer")}
 ALL, WRITERS, OWNERS = frozenset(ROLES), frozenset({OWNER, EDITOR}), frozenset({OWNER})
 RIGHTS = {
     "read": ALL,  # rows and statistics, their exports, and trying a link as a visitor
-    "read_secrets": WRITERS,  # what handlers are set to
+    "read_secrets": WRITERS,  # what handlers are set to, passwords, and addresses of shared statistics
     "write": WRITERS,  # links, pixels, handlers, projects, imports, the trash, share addresses
     "write_domains": OWNERS,
     "write_workspace": OWNERS,  # its name, its members, its deletion
 }
 REFUSALS = {
+    "read_secrets": _l("Your role in this workspace is viewer: it does not see passwords and other secrets."),
     "write_domains": _l("Only owners of this workspace can change its domains."),
     "write_workspace": _l("Only owners of this workspace can change it and its members."),
 }

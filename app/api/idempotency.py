@@ -21,6 +21,7 @@ from flask import Response, request
 from sqlalchemy import delete, select, update
 from sqlalchemy.exc import IntegrityError
 
+from app.accounts.access import Access
 from app.api.models import IdempotencyKey
 from app.core.clock import now
 from app.core.database import begin_write
@@ -39,7 +40,7 @@ STORED_HEADERS = ("Content-Type", "Location", "ETag", "Preference-Applied")
 Keep = Callable[[Response], None]
 
 
-def answer_once(user_id: int, sent: RequestData, work: Callable[[Keep], Response]) -> Response:
+def answer_once(access: Access, sent: RequestData, work: Callable[[Keep], Response]) -> Response:
     """The answer of `work`, or the stored one of an earlier request with the same `Idempotency-Key`.
 
     `work` gets a function to call with its answer right before it commits.
@@ -49,7 +50,7 @@ def answer_once(user_id: int, sent: RequestData, work: Callable[[Keep], Response
         return work(lambda _answer: None)
     if not SHAPE.fullmatch(key):
         raise malformed("An Idempotency-Key has 1 to 255 printable ASCII characters.")
-    reservation = Reservation(user_id, key, digests(sent))
+    reservation = Reservation(access, key, digests(sent))
     before = reservation.take()
     if before is not None:
         return replayed(before)
@@ -61,13 +62,14 @@ def answer_once(user_id: int, sent: RequestData, work: Callable[[Keep], Response
 
 
 class Reservation:
-    """One request's claim on an idempotency key."""
+    """One request's claim on an idempotency key: of a user in a workspace."""
 
-    def __init__(self, user_id: int, key: str, digests: Sequence[str]) -> None:
-        self.user_id, self.key, self.digests = user_id, key, digests
+    def __init__(self, access: Access, key: str, digests: Sequence[str]) -> None:
+        self.columns, self.digests = {**access.row_columns, "key": key}, digests
         self.token = secrets.token_hex(16)
         self.mine = (
-            IdempotencyKey.user_id == user_id,
+            IdempotencyKey.user_id == access.user.id,
+            IdempotencyKey.workspace_id == access.workspace_id,
             IdempotencyKey.key == key,
             IdempotencyKey.token == self.token,
         )
@@ -77,10 +79,10 @@ class Reservation:
         begin_write(db.session)
         db.session.execute(delete(IdempotencyKey).where(IdempotencyKey.datetime < now() - RETENTION))
         row: IdempotencyKey | None = db.session.scalar(
-            select(IdempotencyKey).filter_by(user_id=self.user_id, key=self.key).with_for_update()
+            select(IdempotencyKey).filter_by(**self.columns).with_for_update()
         )
         if row is None:
-            row = IdempotencyKey(user_id=self.user_id, key=self.key)
+            row = IdempotencyKey(**self.columns)
             db.session.add(row)
         elif row.digest not in self.digests:
             raise reused()

@@ -13,7 +13,7 @@ from werkzeug.routing import BaseConverter
 from app.accounts.access import Access
 from app.accounts.ownership import get_owned, read_owned
 from app.api import envelope
-from app.api.auth import authenticated_user, request_access
+from app.api.auth import request_access
 from app.api.blueprint import blueprint
 from app.api.idempotency import Keep, answer_once
 from app.api.preconditions import Conditions, entity_tag, read_conditions
@@ -84,9 +84,7 @@ class Resource(ABC):
 
     def post(self) -> Response:
         sent = self.request_data()
-        return answer_once(
-            authenticated_user().id, sent, lambda keep: retry_once(lambda: self.make(sent, keep))
-        )
+        return answer_once(request_access(), sent, lambda keep: retry_once(lambda: self.make(sent, keep)))
 
     def make(self, sent: RequestData, keep: Keep) -> Response:
         form = self.checked(sent)

@@ -86,9 +86,7 @@ def read_member(id: int) -> Response:
 def invite() -> Response:
     """Invites an address; the answer names the invitation. Once accepted, that address is a member."""
     sent = read_sent()
-    return answer_once(
-        authenticated_user().id, sent, lambda keep: retry_once(lambda: make_invitation(sent, keep))
-    )
+    return answer_once(request_access(), sent, lambda keep: retry_once(lambda: make_invitation(sent, keep)))
 
 
 def make_invitation(sent: RequestData, keep: Keep) -> Response:

@@ -174,9 +174,11 @@ def ask_join() -> ResponseReturnValue:
 
 @blueprint.post("/join", endpoint="join_write")
 def join() -> ResponseReturnValue:
+    sent = submitted_form()
+    token = str(sent.last("token")) if "token" in sent else ""
     begin_write(db.session)
     user = db.session.get_one(User, signed_in_user().id)
-    member = member_invitations.accept(str(submitted_form().last("token") or ""), user)
+    member = member_invitations.accept(token, user)
     db.session.commit()
     message = _("You are a member of %(workspace)s.", workspace=member.workspace.name)
     to = url_for("dashboard.links", workspace_in_address=member.workspace_id)

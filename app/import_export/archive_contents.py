@@ -14,6 +14,7 @@ from sqlalchemy import ColumnElement, func, select
 from app.accounts.access import Access
 from app.accounts.models import ApiKey, Passkey, User, UserSession
 from app.accounts.oidc.models import OidcIdentity
+from app.accounts.rights import may
 from app.accounts.workspaces import access_of
 from app.analytics import export, statistics
 from app.analytics.dimensions import TYPES
@@ -64,6 +65,8 @@ TABLES: Mapping[str, Any] = {
 }
 # whatever workspace it is of or in
 OF_USER = {SavedView, ApiKey, UserSession, Passkey, OidcIdentity}
+# left out for viewers of the workspace, who see no secrets of links and handlers
+SECRET = {"links.json", "notification-handlers.json", "trash.json"}
 README = """Everything that Waypost has of {email}, as of {moment} UTC.
 
 account.json                 the account and its settings
@@ -116,9 +119,12 @@ def members(user_id: int, site: str) -> Iterator[Member]:
     db.session.rollback()
     short_url = SiteUrls(site, site).short_url
     yield Member("links.csv", as_csv(pages(access.workspace_id, (), short_url)))
-    yield Member("links.json", as_json(pages(access.workspace_id, (), short_url)))
+    hidden = frozenset() if may(access, "read_secrets") else SECRET
+    if "links.json" not in hidden:
+        yield Member("links.json", as_json(pages(access.workspace_id, (), short_url)))
     for name, model in TABLES.items():
-        yield Member(name, as_json(rows_of(model, access)))
+        if name not in hidden:
+            yield Member(name, as_json(rows_of(model, access)))
     yield from pictures(access.workspace_id)
     yield from figures(access.workspace_id)
 

@@ -230,3 +230,13 @@ def test_an_invitation_is_withdrawn(alice: User, bob: User, enter: Callable[...,
     problem(enter(bob, EDITOR).delete(f"/workspace/invitations/{id_}"), 403)
     assert api.delete(f"/workspace/invitations/{id_}").status_code == 204
     problem(api.get(f"/workspace/invitations/{id_}"), 404)
+
+
+def test_an_idempotency_key_is_of_one_workspace(api: Api, alice: User, enter: Callable[..., Api]) -> None:
+    other, once = enter(alice), {"Idempotency-Key": "once"}
+    mine, theirs = (one.post("/pixels", PIXEL, headers=once) for one in (api, other))
+    assert (mine.status_code, theirs.status_code) == (201, 201)
+    assert mine.json["data"]["id"] != theirs.json["data"]["id"]
+    again = other.post("/pixels", PIXEL, headers=once)
+    assert (again.data, again.headers["Idempotency-Replayed"]) == (theirs.data, "true")
+    assert [row["id"] for row in api.get("/pixels").json["data"]] == [mine.json["data"]["id"]]

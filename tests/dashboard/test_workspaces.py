@@ -144,6 +144,21 @@ def test_a_viewer_sees_no_button_for_what_can_not_be(
     assert desk.get(f"/w/5000/links/{id_}").status_code == 403
 
 
+def test_a_viewer_is_offered_nothing_that_would_be_refused(
+    enter: Callable[[str], Desk], workspace: Workspace
+) -> None:
+    desk = enter(VIEWER)
+    palette = desk.get("/w/5000/palette").text
+    for page in ("links/new", "links/bulk", "projects/new", "domains/new", "pixels/new", "handlers/new"):
+        assert f"/w/5000/{page}" not in palette
+    assert "/w/5000/keys/new" in palette
+    imports = desk.get("/w/5000/imports/").text
+    assert 'type="file"' not in imports
+    assert "export.csv" in imports
+    assert "export.json" not in imports
+    assert "/shares/new" not in desk.get("/w/5000/shares/").text
+
+
 def test_rights_end_with_the_next_request(
     enter: Callable[[str], Desk], workspace: Workspace, bob: User, session: Session
 ) -> None:

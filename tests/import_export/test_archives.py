@@ -18,11 +18,12 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from app.accounts import sessions
+from app.accounts import sessions, workspaces
 from app.accounts.deletion import leaving
-from app.accounts.models import Passkey, User
+from app.accounts.models import Passkey, User, Workspace
 from app.accounts.oidc import identities
 from app.accounts.oidc.person import ProviderPerson
+from app.accounts.rights import OWNER, VIEWER
 from app.accounts.workspaces import access_of
 from app.core.clock import now
 from app.core.config import Settings
@@ -141,6 +142,23 @@ def test_hashes_of_links_are_in_the_links_alone(
     assert b"$argon2id" not in b"".join(others)
     assert [row["has_password"] for row in rows(files["links.csv"])] == ["1"]
     assert b'"password_hash": ["********", "********"]' in files["history.json"]
+
+
+def test_viewers_get_no_secrets(
+    session: Session, settings: Settings, alice: User, bob: User, factory: Any
+) -> None:
+    """Whose only workspace is somebody else's has an archive of what they may see there."""
+    furnish(session, factory, alice, settings)
+    begin_write(db.session)
+    shared, own = (db.session.get_one(Workspace, access_of(one).workspace_id) for one in (alice, bob))
+    workspaces.add_member(shared, bob, VIEWER)
+    workspaces.add_member(own, alice, OWNER)
+    workspaces.remove_member(next(one for one in workspaces.members(own.id) if one.user_id == bob.id))
+    db.session.commit()
+    assert access_of(bob) == (bob, shared.id, VIEWER)
+    files = made(bob, settings)[1]
+    assert not {"links.json", "notification-handlers.json", "trash.json"} & files.keys()
+    assert len(rows(files["links.csv"])) >= 1
 
 
 def test_one_at_a_time(session: Session, settings: Settings, alice: User, bob: User) -> None:

@@ -15,6 +15,7 @@ from app.core.urls import split_address
 from app.dashboard.handlers.delivery_words import latest_deliveries, state_of
 from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords, crud_route
 from app.dashboard.shared.list_params import Control
+from app.dashboard.shared.workspace import may
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
 from app.links.models import link_notification_handler
@@ -64,9 +65,14 @@ def uses(ids: Sequence[int]) -> dict[int, int]:
 
 
 def target_of(handler: NotificationHandler) -> str:
-    """Where the handler delivers to, without secrets: of an address that is secret, only the host."""
-    settings = [one for one in all_transports()[handler.type].settings if handler.settings.get(one.name)]
-    shown = [handler.settings[one.name] for one in settings if not one.is_secret]
+    """Where the handler delivers to, without secrets: of an address that is secret, only the host.
+
+    To viewers more is secret, as to keys that only read.
+    """
+    transport = all_transports()[handler.type]
+    settings = [one for one in transport.settings if handler.settings.get(one.name)]
+    hidden = frozenset() if may("read_secrets") else transport.secrets
+    shown = [handler.settings[one.name] for one in settings if not one.is_secret and one.name not in hidden]
     hosts = [split_address(handler.settings[one.name]).hostname for one in settings if one.kind == "address"]
     return shorten(next(filter(None, [*shown, *hosts]), ""))
 

@@ -8,6 +8,7 @@ from typing import Any
 from flask import Response, stream_with_context
 from sqlalchemy import select
 
+from app.accounts.rights import require
 from app.audit.services import record
 from app.core.clock import now
 from app.core.csv_files import csv_pieces, unescape_text
@@ -19,7 +20,7 @@ from app.dashboard.imports.views import get_own_import, table_of
 from app.dashboard.links.filters import LISTING
 from app.dashboard.shared import list_params
 from app.dashboard.shared.blueprint import blueprint
-from app.dashboard.shared.workspace import workspace_id
+from app.dashboard.shared.workspace import current_access, workspace_id
 from app.import_export.exporter import KINDS, export
 from app.import_export.models import FailedRow
 from app.web import urls
@@ -29,7 +30,12 @@ from app.web.body import read_list_query
 @blueprint.get("/links/export.csv", endpoint="links_export", defaults={"kind": "csv"})
 @blueprint.get("/links/export.json", endpoint="links_export", defaults={"kind": "json"})
 def export_file(kind: str) -> Response:
-    """Those links that the list shows with the same parameters, all pages of it."""
+    """Those links that the list shows with the same parameters, all pages of it.
+
+    JSON has hashes of passwords and the settings of handlers, so viewers get CSV only.
+    """
+    if kind == "json":
+        require(current_access(), "read_secrets")
     site = urls.links_site()
     note_export("links.exported", format=kind)
     found = export(

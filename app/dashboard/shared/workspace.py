@@ -30,6 +30,7 @@ OUTSIDE = (
         "account",
         "sessions_",
         "two_factor",
+        "passkeys_",
         "instance",
         "users",
         "invitations_",
@@ -48,6 +49,12 @@ ACTIONS = (
     ("links_qr", "read"),
     ("workspace_leave", "read"),
 )
+# the right that a page needs which is not that of the write at its address, nor "read"
+READS = {
+    "imports": "read",  # the list of imports; the file is sent to the same address
+    "imports_failed": "read_secrets",  # rows as they came: with passwords, and what handlers are set to
+    "shares_show": "read_secrets",  # an address that opens to whoever has it, members or not
+}
 
 
 def init_app(app: Flask) -> None:
@@ -104,8 +111,8 @@ def action_of(endpoint: str, method: str) -> str:
     from flask import current_app
 
     name = endpoint.partition(".")[2]
-    if method in SAFE and f"{endpoint}_write" not in current_app.view_functions:
-        return "read"
+    if method in SAFE and (name in READS or f"{endpoint}_write" not in current_app.view_functions):
+        return READS.get(name, "read")
     return next((action for start, action in reversed(ACTIONS) if name.startswith(start)), "write")
 
 

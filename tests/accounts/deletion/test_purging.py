@@ -89,7 +89,9 @@ def furnish(session: Session, factory: Any, user: User, settings: Settings) -> N
             *(PreviewRow(import_id=job.id, number=number, line=number, kind="new") for number in (1, 2, 3)),
             ImportedRow(link_id=first.id, **access_of(user).row_columns, digest=name),
             Report(user_id=user.id, period="weekly", start_date=now().date()),
-            IdempotencyKey(user_id=user.id, key="k", digest="d", token="t", lease_until=now(), answer={}),
+            IdempotencyKey(
+                **access_of(user).row_columns, key="k", digest="d", token="t", lease_until=now(), answer={}
+            ),
         ]
     )
     session.commit()

@@ -70,7 +70,7 @@ def furnished(session, alice: User, make_handler, make_link, factory) -> None:
             session, alice.id, "test", alice.email, system_email.Content(title="a", text="b"), now()
         )
         digest = {"digest": "d", "token": "t", "lease_until": now(), "answer": {"body": "{}"}}
-        session.add(IdempotencyKey(user_id=alice.id, key="k", **digest))
+        session.add(IdempotencyKey(**access_of(alice).row_columns, key="k", **digest))
         link = make_link(alice, "launch")
         links.update(link, {"location_url": "https://other.example/"})
         links.delete(make_link(alice, "gone"))
