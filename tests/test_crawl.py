@@ -18,6 +18,7 @@ from app.core.extensions import db
 from app.i18n import messages
 from app.i18n.languages import translations
 from app.import_export.columns import SERVICES
+from app.notifications.transport import all_transports
 from tests.dashboard.conftest import Desk, desk
 
 __all__ = ["desk"]
@@ -29,7 +30,7 @@ SHOWN = {"aria-label", "title", "placeholder", "alt", "data-says"}
 DATA = re.compile(
     r"""UTM[ ](?:source|medium|campaign) | \S+[@/]\S* | \S+\.(?:test|example|com)\b | localhost\S* | wp_\S+ | \d+\s*(?:KB|MB|GB|ms|s|h|px)\b |
     \b(?:zz\w*|CSV|TSV|JSON|NDJSON|PNG|SVG|QR|API|URL|UTM|HTTP|OpenAPI|IP|UTC|CET|OK|DNS|TXT|CNAME|Waypost|DE|EU)\b |
-    iOS | iPhone | Python | PostgreSQL | SQLite | Redis | flask | granian | sqlalchemy | Bytes | \d+:AA\w+ | ref=\w+ | E-Mail | YOURLS.*Dub |
+    \b(?:event|link|handler)\.\w+ | iOS | iPhone | Python | PostgreSQL | SQLite | Redis | flask | granian | sqlalchemy | Bytes | \d+:AA\w+ | ref=\w+ | E-Mail | YOURLS.*Dub |
     \b(?:newsletter|spring|email|value)\b | \b(?:GET|POST|DELETE|PATCH|PUT|Esc|Enter|Alt|Ctrl)\b |
     \b(?:Jan|Feb|März?|Apr|Mai|Juni?|Juli?|Aug|Sept?|Okt|Nov|Dez)\w*\b | \b(?:Mo|Di|Mi|Do|Fr|Sa|So)\b |
     \b(?:Mon|Diens|Mitt|Donners|Frei|Sams|Sonn)\w* | \bMEZ\b | &\w+;""",
@@ -40,12 +41,13 @@ DATA = re.compile(
 # names that are the same in every language
 SINGLE = """
     Waypost Berlin Windows Firefox Safari Mac Android Chrome Edge Linux Opera Slack Discord Telegram Webhook
-    LinkedIn Pinterest Quora TikTok Snapchat English Deutsch https:// curl Origin Bearer Allow
+    LinkedIn Pinterest Quora TikTok Snapchat Gotify Matrix Mattermost Pushover ntfy English Deutsch https:// curl Origin Bearer Allow
 """
 NAMES = frozenset(SINGLE.split()) | {
     "Berlin, DE",
     "Chrome OS",
     "Google Analytics",
+    "Google Chat",
     "Google Tag Manager",
     "Meta (Facebook)",
     "Microsoft Teams",
@@ -56,6 +58,8 @@ NAMES = frozenset(SINGLE.split()) | {
     "SQLAlchemy",
     "<token>",
 }
+# of what handlers' fields take
+EXAMPLES = {field.example for one in all_transports().values() for field in one.settings} - {""}
 BETWEEN = re.compile(r"(%\(\w+\)s|<[^>]*>)")
 
 
@@ -129,7 +133,7 @@ def left(page: str) -> list[str]:
     for text in Texts(page).found:
         while BRACKETS.search(text):
             text = BRACKETS.sub(" ", text)
-        for name in sorted({*NAMES, *SERVICES}, key=len, reverse=True):
+        for name in sorted({*NAMES, *SERVICES, *EXAMPLES}, key=len, reverse=True):
             text = text.replace(name, " ")
         text = DATA.sub(" ", text).strip()
         if re.search(r"[^\W\d_]{3}", text):
