@@ -162,7 +162,7 @@ def test_rows_of_others_at_the_address_of_ones_own(app: Flask, world: World) -> 
                 wrong.append(f"{said} shows a row")
             if world.rows_of_it() != before:
                 wrong.append(f"{said} changed the other workspace")
-            if changed := world.changed() and has_row:
+            if (changed := world.changed()) and has_row:
                 wrong.append(f"{said} changed {changed}")
     assert not wrong, "\n".join(wrong)
 
