@@ -120,3 +120,8 @@ def test_without_a_provider_there_is_no_such_address(signed_in: Visit) -> None:
     assert send(signed_in, "x").status_code == 404
     assert signed_in.client.get("/login/oidc").status_code == 404
     app.extensions["oidc"] = found
+
+
+def test_a_large_body_is_refused(visit: Visit) -> None:
+    """Anybody may send one: it is not read whole."""
+    assert send(visit, "x" * 2**16).status_code == 413
