@@ -27,6 +27,8 @@ ELSEWHERE = {
     "upgrade.md": "the tests of upgrades",
     "backups.md": "tests/operations, tests/test_second_run.py",
     "container.md": "tests/image; the page says what no engine has tried",
+    "single-sign-on.md": "tests/cli/test_users_and_keys.py: they need a provider",
+    "clients.md": "clients/python/tests, which tests/test_python_client.py runs",
     "CONTRIBUTING.md": "tests/recipes follows the recipes; the rest are the targets that CI runs",
 }
 README = "tests/test_documents.py runs this block as pasted"
@@ -44,6 +46,7 @@ LINES: tuple[tuple[str, str | None], ...] = (
         r"secret-key.md: \./waypost secrets adopt",
         "refused while the right key is there: tests/core/secret_keys tries it",
     ),
+    (r"monitoring.md: \.venv/bin/pip install ", "CI installs the same packages, by requirements-dev.txt"),
     (r".*: ", None),
 )
 
