@@ -160,7 +160,8 @@ def test_nothing_typed_changes_the_form(before: str, typed: str) -> None:
         try:
             template = read_template(text)
         except Rejected:
-            assert "{{" in before  # which would be a placeholder
+            # which would be a placeholder; after one more bracket its name would begin with that
+            assert "{{" in before or before.endswith("{")
             continue
         sent = json.loads(template.render(message)) if template.is_json else None
         shown = typed.encode("utf-8", "replace").decode()
