@@ -3,6 +3,13 @@
 
 import { all, find, gettext, ngettext, on } from "./app.js";
 
+// After two quick Backs the page of the first may come last, and would be shown at the address of the second.
+let restoring = null;
+document.addEventListener("htmx:historyCacheMiss", ({ detail: { xhr } }) => {
+  restoring?.abort();
+  restoring = xhr;
+});
+
 const root = document.documentElement;
 const number = new Intl.NumberFormat(root.lang);
 const short = new Intl.NumberFormat(root.lang, { notation: "compact", maximumFractionDigits: 1 });
