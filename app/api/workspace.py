@@ -52,12 +52,13 @@ def update() -> Response:
     workspaces.hold(request_access().workspace_id)
     row = db.session.get_one(Workspace, request_access().workspace_id)
     workspaces.update_workspace(row, form.changes)
-    answer = written(row.id, lambda: whole(row))
+    answer = answer_to_write(row.id, lambda: whole(row))
     db.session.commit()
     return answer
 
 
-def written(id: int, represent: Callable[[], Response], status: int = 200) -> Response:
+def answer_to_write(id: int, represent: Callable[[], Response], status: int = 200) -> Response:
+    """The answer to a write: the id, or the whole object where the request prefers that."""
     if not envelope.prefers_whole():
         return envelope.json_response({"data": {"id": id}}, status)
     answer = represent()
@@ -98,7 +99,7 @@ def make_invitation(sent: RequestData, keep: Keep) -> Response:
         post_invitation(db.session, row, authenticated_user(), address)
     # the address of the invitation is in this one answer, for where no mail is sent
     shown = present.invitation(row) | {"url": address}
-    answer = written(row.id, lambda: envelope.json_response({"data": shown}), 201)
+    answer = answer_to_write(row.id, lambda: envelope.json_response({"data": shown}), 201)
     answer.headers["Location"] = f"{urls.dashboard_site()}/api/workspace/invitations/{row.id}"
     keep(answer)
     db.session.commit()
@@ -119,7 +120,7 @@ def change_member(id: int) -> Response:
     row = workspaces.get_member(request_access().workspace_id, id)
     if "role" in form.changes:
         workspaces.change_role(row, form.changes["role"])
-    answer = written(row.id, lambda: envelope.json_response({"data": present.member(row)}))
+    answer = answer_to_write(row.id, lambda: envelope.json_response({"data": present.member(row)}))
     db.session.commit()
     return answer
 
