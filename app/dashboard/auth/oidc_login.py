@@ -60,13 +60,13 @@ def oidc_again() -> ResponseReturnValue:
 
 
 def to_provider(purpose: str, token: str = "") -> ResponseReturnValue:
-    asked = SignInRequest.draw()
+    sign_in_request = SignInRequest.draw()
     session_id = sessions.this_one().id if purpose == AGAIN else 0
-    flow = Flow(*asked, purpose=purpose, next_=safe_next(), token=token, session_id=session_id)
+    flow = Flow(*sign_in_request, purpose=purpose, next_=safe_next(), token=token, session_id=session_id)
     try:
         rate_limits.count_try((rate_limits.by_address(rate_limits.OIDC_STARTS),))
         address = require_provider().sign_in_address(
-            asked, redirect_address(), is_again=purpose == AGAIN, language=language()
+            sign_in_request, redirect_address(), is_again=purpose == AGAIN, language=language()
         )
     except (OidcError, RateLimited) as error:
         return refused(error, flow)
@@ -84,7 +84,7 @@ def oidc_callback() -> ResponseReturnValue:
         rate_limits.count_try(counts)
         params = answer_of_provider()
         flow = oidc_flow.take(params.get("state", ""))
-        person = require_provider().finish(flow.asked, params, redirect_address())
+        person = require_provider().finish(flow.sign_in_request, params, redirect_address())
         response = continue_with(flow, person)
     except WaypostError as error:
         db.session.rollback()
