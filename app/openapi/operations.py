@@ -13,6 +13,7 @@ from app.analytics.dimensions import DIMENSIONS, TYPES
 from app.analytics.params import MAX_VALUE
 from app.audit.actions import ACTIONS, GROUPS
 from app.audit.lists import log_of as audit_log_of
+from app.audit.visibility import AuditReader
 from app.input.forms import ResourceForm
 from app.input.listing import DEFAULT_SIZE, ORDER_TYPES, SIZES, Listing
 from app.links.forms import RestoreForm
@@ -212,7 +213,7 @@ OTHERS: tuple[Operation, ...] = (
          status=204),
     call(
         "audit", "GET", "/audit", ACCOUNT, "List the audit log", "AuditEntry", is_list=True,
-        query=of_list(audit_log_of(None)), example={"group": "keys"},
+        query=of_list(audit_log_of(0, AuditReader(None))), example={"group": "keys"},
     ),
     call(
         "openapi", "GET", "/openapi.json", ACCOUNT, "Read this description", "application/json",
