@@ -25,6 +25,7 @@ from app.dashboard.auth.login import blueprint, from_address, safe_next, to_code
 from app.dashboard.auth.oidc_flow import AGAIN, INVITATION, SETUP, SIGN_IN, Flow
 from app.dashboard.auth.proofs import RECENT
 from app.dashboard.auth.single_sign_on import redirect_address, require_provider, uses_password
+from app.dashboard.shared.security_email import current_security_mail
 from app.i18n import language
 from app.i18n.messages import lazy_gettext as _l
 from app.web.application import settings
@@ -119,8 +120,11 @@ def continue_with(flow: Flow, person: ProviderPerson) -> ResponseReturnValue:
 
 def user_of(flow: Flow, person: ProviderPerson) -> User:
     """The account of this person, which may be a new one. The caller has begun the write, and commits."""
+    is_linked = identities.find(person) is not None
     known = identities.account_of(person)
     if known is not None:
+        if not is_linked:  # as an admin has allowed
+            current_security_mail().identity_linked(known, person.email)
         return known
     user: User | None = None
     if flow.purpose == SETUP and setup.is_right(settings().data_dir, flow.token):
