@@ -37,7 +37,7 @@ API: Mapping[str, str] = {
         links_find links_read links_explain links_qr pixels_find pixels_read projects_find projects_read
         domains_find domains_read notification-handlers_find notification-handlers_read
         notification-handlers_deliveries statistics statistics_clicks statistics_link statistics_link_clicks
-        trash_find user audit workspace_read workspace-members_find workspace-members_read
+        trash_find events user audit workspace_read workspace-members_find workspace-members_read
     """,
     "write": """
         links_post links_update links_delete pixels_post pixels_update pixels_delete
