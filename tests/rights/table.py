@@ -90,7 +90,7 @@ PAGES: Mapping[str, str] = {
     + """
         home api links links_clicks links_export.csv links_history links_more links_try links_qr
         links_qr_write palette palette_links pixels projects domains handlers
-        handlers_deliveries imports imports_one shares trash keys workspace
+        handlers_deliveries imports imports_one shares trash keys workspace activity activity_news
     """,
     "write": """
         links_new links_new_write links_edit links_edit_write links_delete links_delete_write
