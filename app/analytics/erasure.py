@@ -21,6 +21,7 @@ from app.analytics.rollup_models import OwnerDay, Seen
 from app.analytics.rollups import write_alone
 from app.core.config import Settings
 from app.core.database import CLICKS as SCHEMA
+from app.events.entries import ENTRIES
 
 BATCH_SIZE = 2000
 CLICKS = cast("Table", Click.__table__)
@@ -54,12 +55,13 @@ def erase_clicks(settings: Settings, workspace_id: int, links: Iterable[Sequence
 
 
 def owners_with_clicks(settings: Settings) -> set[int]:
-    """The workspaces that any click is of, also those that are not there any more."""
+    """The workspaces that any click or event is of, also those that are not there any more."""
     elsewhere = owners(clickhouse_of(settings.clickhouse_url)) if settings.clickhouse_url else set()
     engine = open_engine(settings)
     try:
         with engine.connect() as connection:
-            return elsewhere | set(connection.scalars(select(OWNER_DAYS.c.user_id).distinct()))
+            told = set(connection.scalars(select(ENTRIES.c.user_id).distinct()))
+            return elsewhere | told | set(connection.scalars(select(OWNER_DAYS.c.user_id).distinct()))
     finally:
         engine.dispose()
 

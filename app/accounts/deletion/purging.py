@@ -26,6 +26,7 @@ from app.core.clock import now
 from app.core.config import Settings
 from app.core.database import begin_write
 from app.core.error_boundary import ErrorBoundary
+from app.events.models import EventDraft
 from app.import_export import shared_files
 from app.import_export.files import archive_of, path_of
 from app.import_export.models import FailedRow, LinkImport, PreviewRow
@@ -64,7 +65,8 @@ def purge(session: Session, settings: Settings) -> int:
 
 
 def erase_late_clicks(session: Session, settings: Settings) -> None:
-    """Erases clicks that were ingested after their workspace was purged, as from a rescued journal."""
+    """Erases clicks that were ingested after their workspace was purged, as from a rescued journal, and
+    events that were on their way to the feed then."""
     found = erasure.owners_with_clicks(settings)
     there = set(session.scalars(select(Workspace.id)))
     session.rollback()
@@ -154,6 +156,7 @@ def removals(root: Table) -> Iterator[Remove]:
         yield remove_preview_rows
         yield remove_tables
         yield by_column(Alias.__table__, Alias.__table__.c.workspace_id)
+        yield by_column(EventDraft.__table__, EventDraft.__table__.c.workspace_id)
     for table in reversed(User.metadata.sorted_tables):
         for key in table.foreign_keys:
             if key.column.table is root and key.ondelete == "CASCADE":
@@ -236,7 +239,8 @@ def remove_some(session: Session, table: Table, condition: ColumnElement[bool]) 
 def finish_workspace(session: Session, workspace_id: int) -> None:
     """Removes the workspace's row, and the rows added in the meantime. Its hosts are free again."""
     begin_write(session)
-    session.execute(delete(Alias).where(Alias.workspace_id == workspace_id))
+    for model in (Alias, EventDraft):
+        session.execute(delete(model).where(model.workspace_id == workspace_id))
     session.execute(delete(Workspace).where(Workspace.id == workspace_id))
     session.execute(insert(PlanChange.__table__), [{"domain_id": None, "alias": None}])
     session.commit()
