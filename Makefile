@@ -229,8 +229,8 @@ BASE_IMAGE ?= python:3.13-slim-trixie
 .PHONY: image-test
 image-test: export BASE_IMAGE := $(BASE_IMAGE)
 image-test: export IMAGE_ARGS := $(IMAGE_ARGS)
-image-test: $(VENV)/installed-dev ## build and run the image by podman or docker; BASE_IMAGE=name of the base image
-	@$(RUN) pytest --full -s tests/image -k engine
+image-test: $(VENV)/installed-dev ## build and run the image by podman or docker, and the compose files; BASE_IMAGE=name of the base image
+	@$(RUN) pytest --full -s tests/image -k "engine or compose"
 
 .PHONY: clean
 clean: ## remove what make has built; instance/ stays

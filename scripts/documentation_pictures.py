@@ -1,4 +1,4 @@
-"""Takes the pictures of docs/images: `python -m scripts.documentation_pictures` (needs Chromium).
+"""Takes the pictures of docs/images: `python -m scripts.documentation_pictures` (needs Chromium and Caddy).
 
 It starts an instance with the demo account and photographs its pages. With names, such as `links qr`, only
 these. tests/docs/test_pictures.py compares the names with those that the pages show.
@@ -22,10 +22,16 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from app.core.folders import ROOT
-from tests.server import Server
+from tests.first_click import PASSWORD
+from tests.notifications.peers import Authority
+from tests.proxies import HOSTS, Certificate, running
+from tests.server import BROWSER, Server
 
 FOLDER = ROOT / "docs" / "images"
-HOST = "go.example"  # the browser takes the server for this host
+HOST = HOSTS[0]
+# the sign-in page shows its button, and asks it for nothing
+PROVIDER = {"OIDC_ISSUER": "https://id.example.com", "OIDC_CLIENT_ID": "waypost", "OIDC_NAME": "Example ID"}
+MEMBERS = {"editor": ("mira@example.com", "Mira Editor"), "viewer": ("noah@example.com", "Noah Viewer")}
 SIZE = {"width": 1280, "height": 820}
 COLORS = 128  # a picture of a page needs no more, and takes a third of the bytes
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -63,6 +69,11 @@ PAGES: Mapping[str, Callable[[Links], str]] = {
     "trash": lambda _: "/dashboard/trash/",
     "account": lambda _: "/dashboard/account/",
     "audit-log": lambda _: "/dashboard/account/audit-log",
+    "passkeys": lambda _: "/dashboard/account/",
+    "sign-in": lambda _: "/login",
+    "members": lambda _: "/dashboard/workspace/",
+    "bulk": lambda _: "/dashboard/links/",
+    "statistics-reach": lambda _: "/dashboard/statistics/?period=12mo&country_code=DE",
     "api": lambda _: "/dashboard/api/",
     "instance": lambda _: "/dashboard/instance/",
     "password-page": lambda links: path_of(links, lambda link: link["settings"]["password"]),
@@ -100,6 +111,28 @@ def read_file(page: Page) -> None:
     page.wait_for_load_state("networkidle")
 
 
+def add_passkey(page: Page) -> None:
+    """By Chromium's virtual authenticator, which says yes to everything."""
+    devices = page.context.new_cdp_session(page)
+    devices.send("WebAuthn.enable")
+    usual = {"protocol": "ctap2", "transport": "internal", "automaticPresenceSimulation": True}
+    able = {"hasResidentKey": True, "hasUserVerification": True, "isUserVerified": True}
+    devices.send("WebAuthn.addVirtualAuthenticator", {"options": usual | able})
+    page.get_by_role("link", name="Add a passkey").click()
+    page.get_by_label("Current password").fill(PASSWORD)
+    page.get_by_role("button", name="Continue").click()
+    page.get_by_label("Name").fill("Laptop")
+    page.get_by_role("button", name="Create the passkey").click()
+    page.get_by_label("Recovery codes").wait_for()
+    page.goto(f"https://{HOST}/dashboard/account/", wait_until="networkidle")
+    page.locator("#passkeys").scroll_into_view_if_needed()
+
+
+def select_links(page: Page) -> None:
+    for number in range(3):
+        page.locator("#rows > li input[type=checkbox]").nth(number).check()
+
+
 def palette(page: Page) -> None:
     page.keyboard.press("Control+k")
     page.get_by_role("dialog").wait_for()
@@ -113,7 +146,10 @@ ACTIONS: Mapping[str, tuple[str, Callable[[Page], None]]] = {
     "handler": ("handler", choose_webhook),
     "import": ("import", read_file),
     "palette": ("links", palette),
+    "passkeys": ("passkeys", add_passkey),
+    "bulk": ("bulk", select_links),
 }
+SIGNED_OUT = frozenset({"sign-in"})
 TALL = frozenset({"try-as-visitor"})  # the whole page, as long as it is
 
 
@@ -122,11 +158,15 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="of the pictures; all without any")
     names = parser.parse_args().names or list(dict.fromkeys((*PAGES, *ACTIONS)))
     with tempfile.TemporaryDirectory() as folder:
-        server = Server(Path(folder) / "data", BASE_URL=f"http://{HOST}")
-        login = read_login(server.flask("seed"))
+        server = Server(Path(folder) / "data", BASE_URL=f"https://{HOST}", TRUSTED_PROXIES="1", **PROVIDER)
+        login = read_login(server.flask("seed")) | {"password": PASSWORD}
+        own = ("users", "set-password", "--email", login["e-mail"], "--password-stdin")
+        server.flask(*own, stdin=f"{PASSWORD}\n")
         server.start()
         try:
-            take_all(server, login, names)
+            make_members(server)
+            with running("caddy", Path(folder), server.port, make_certificate(Path(folder))) as caddy:
+                take_all(server, caddy.port, login, names)
         finally:
             server.stop()
 
@@ -138,35 +178,70 @@ def read_login(printed: str) -> dict[str, str]:
     }
 
 
-def take_all(server: Server, login: Mapping[str, str], names: list[str]) -> None:
+def make_members(server: Server) -> None:
+    """Accounts that the demo's owner invites into the workspace."""
+    for email, name in MEMBERS.values():
+        account = ("users", "create", "--email", email, "--name", name, "--password-stdin")
+        server.flask(*account, stdin=f"{PASSWORD}\n")
+
+
+def invite_members(browser: Browser, server: Server, key: str) -> None:
+    """They accept in browsers of their own; somebody else has not yet."""
+    for role, (email, _) in MEMBERS.items():
+        member = sign_in(browser, {"e-mail": email, "password": PASSWORD})
+        member.goto(call(server, key, "/workspace/members", "POST", email=email, role=role)["url"])
+        member.get_by_role("button", name="Join the workspace").click()
+        member.wait_for_url(re.compile("/dashboard/(?!join)"))
+        member.context.close()
+    call(server, key, "/workspace/members", "POST", email="olga@example.com", role="editor")
+
+
+def make_certificate(folder: Path) -> Certificate:
+    authority = Authority(folder)
+    authority.server(HOST)
+    (pem,) = authority.folder.glob(f"{HOST}-*.pem")
+    return Certificate(pem, pem)
+
+
+def take_all(server: Server, port: int, login: Mapping[str, str], names: list[str]) -> None:
+    """`port`: of the proxy, for which the browser takes the host. Passkeys want HTTPS."""
     links = read_links(server, login["api key"])
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=find_chromium(),
             args=[
-                f"--host-resolver-rules=MAP {HOST}:80 127.0.0.1:{server.port}",
+                f"--host-resolver-rules=MAP {HOST}:443 127.0.0.1:{port}",
+                "--ignore-certificate-errors",
                 "--no-sandbox",
                 "--disable-gpu",
             ],
         )
+        invite_members(browser, server, login["api key"])
         page = sign_in(browser, login)
         for name in names:
-            take(page, name, links)
+            take(new_page(browser) if name in SIGNED_OUT else page, name, links)
         browser.close()
 
 
 def read_links(server: Server, key: str) -> Links:
-    """All links but the last one, which goes to the trash."""
-
-    def call(path: str, method: str = "GET") -> Any:
-        headers = {"Authorization": f"Bearer {key}", "Host": HOST}
-        answer = requests.request(method, f"{server.url}/api{path}", headers=headers, timeout=30)
-        answer.raise_for_status()
-        return answer.json()["data"] if answer.content else None
-
-    links: Links = call("/links?results_per_page=100")
-    call(f"/links/{links.pop()['id']}", "DELETE")
+    """All links but the last one, which goes to the trash. One gets a history."""
+    links: Links = call(server, key, "/links?results_per_page=100")
+    call(server, key, f"/links/{links.pop()['id']}", "DELETE")
+    changed = first(links, lambda link: link["last_datetime"])
+    call(server, key, f"/links/{changed}", "POST", title="Early bird", utm_source="newsletter")
     return links
+
+
+def call(server: Server, key: str, path: str, method: str = "GET", **fields: str) -> Any:
+    headers = {
+        "Authorization": f"Bearer {key}",
+        "Host": HOST,
+        "X-Forwarded-Proto": "https",
+        "Prefer": "return=representation",
+    }
+    answer = requests.request(method, f"{server.url}/api{path}", headers=headers, data=fields, timeout=30)
+    answer.raise_for_status()
+    return answer.json()["data"] if answer.content else None
 
 
 def find_chromium() -> str:
@@ -176,9 +251,19 @@ def find_chromium() -> str:
     return found
 
 
+def new_page(browser: Browser) -> Page:
+    context = browser.new_context(
+        viewport=SIZE,  # type: ignore[arg-type]
+        locale="en-GB",
+        color_scheme="light",
+        user_agent=BROWSER,
+    )
+    return context.new_page()
+
+
 def sign_in(browser: Browser, login: Mapping[str, str]) -> Page:
-    page = browser.new_context(viewport=SIZE, locale="en-GB", color_scheme="light").new_page()  # type: ignore[arg-type]
-    page.goto(f"http://{HOST}/login")
+    page = new_page(browser)
+    page.goto(f"https://{HOST}/login")
     page.get_by_label("E-mail").fill(login["e-mail"])
     page.get_by_label("Password", exact=True).fill(login["password"])
     page.get_by_role("button", name="Sign in", exact=True).click()
@@ -189,7 +274,7 @@ def sign_in(browser: Browser, login: Mapping[str, str]) -> Page:
 def take(page: Page, name: str, links: Links) -> None:
     of, act = ACTIONS.get(name, (name, None))
     path = PAGES[of](links)
-    page.goto(f"http://{HOST}{path}", wait_until="networkidle")
+    page.goto(f"https://{HOST}{path}", wait_until="networkidle")
     if act is not None:
         act(page)
     page.wait_for_timeout(400)  # charts and dialogs move when they appear

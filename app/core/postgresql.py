@@ -197,7 +197,7 @@ def open_connection(patience: Patience, *arguments: Any, **named: Any) -> Connec
     """A new connection. Raises psycopg.OperationalError, Silent where the server is known to hang."""
     if outage.is_on and patience.heeds_outage:
         raise Silent("the database gave no answer a moment ago")
-    limits = {**SOCKET, "connect_timeout": patience.connect}
+    limits = {**SOCKET, "connect_timeout": patience.connect, "client_encoding": "utf8"}
     try:
         found = Connection.connect(*arguments, **{**limits, **named})
     except psycopg.errors.ConnectionTimeout:

@@ -76,11 +76,25 @@ def migrate_tables(*, is_restoring: bool = False) -> None:
         raise click.ClickException("A restore was interrupted, or is under way: run it again.")
     if is_current():
         return
+    require_utf8()
     with wait_for_lock(settings().data_dir / "migrate.lock"), alone_on_server():
         if not is_current():
             require_both_files()
             is_upgrade = is_there() and bool(heads()) and not is_restoring
             run_migrations(prepare_upgrade(settings(), db.engine) if is_upgrade else None)
+
+
+def require_utf8() -> None:
+    """Raises ClickException where PostgreSQL keeps bytes of another encoding, or any bytes (SQL_ASCII)."""
+    if settings().is_sqlite:
+        return
+    encoding = db.session.scalar(text("SHOW server_encoding"))
+    db.session.rollback()
+    if encoding != "UTF8":
+        raise click.ClickException(
+            f"The database's encoding is {encoding}, and Waypost needs UTF8. Make another one:"
+            " createdb --encoding=UTF8 --template=template0 NAME"
+        )
 
 
 def run_migrations(backup: Path | None) -> None:
@@ -112,14 +126,11 @@ def require_additive() -> None:
 
     Such a migration says `needs_restart = True`.
     """
-    if not is_there() or is_current():
-        return
-    script = scripts()
-    pending = script.iterate_revisions(tuple(script.get_heads()), tuple(heads()) or "base")
-    if stopping := [one.revision for one in pending if getattr(one.module, "needs_restart", False)]:
+    if is_there() and not is_current() and (stopping := stopping_migrations()):
         raise click.ClickException(
             "This version changes tables in a way that the running one can't work with"
-            f" ({', '.join(stopping)}): restart Waypost instead of reloading it. Nothing was changed."
+            f" ({', '.join(one.revision for one in stopping)}): restart Waypost instead of reloading it."
+            " Nothing was changed."
         )
 
 
@@ -149,6 +160,11 @@ def pending_migrations() -> list[Script]:
             break
         pending.append(revision)
     return pending[::-1]
+
+
+def stopping_migrations() -> list[Script]:
+    """The pending ones that the version before can't work with."""
+    return [one for one in pending_migrations() if getattr(one.module, "needs_restart", False)]
 
 
 def is_there() -> bool:

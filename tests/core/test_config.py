@@ -89,6 +89,7 @@ BAD = {
     "no process at all": ("PROCESSES", "0"),
     "a base address without a scheme": ("BASE_URL", "go.example"),
     "a base address with a path": ("BASE_URL", "https://go.example/links"),
+    "a Unix socket to listen on": ("HOST", "unix:///run/waypost.sock"),
     "a base address with a login": ("BASE_URL", "https://me:secret@go.example"),
     "another scheme for the dashboard": ("DASHBOARD_URL", "ftp://go.example"),
     "a database that is not known": ("DATABASE_URL", "mysql://localhost/waypost"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from alembic.script import Script
+
 from app.core.config import PREFIX, Settings
 from app.core.extensions import db
 from app.operations import database
@@ -23,11 +25,15 @@ def upgrade_check(settings: Settings) -> Iterator[Finding]:
         yield ok(f"No upgrade is pending. {describe_kept(settings)}".strip())
         return
     plan = make_plan(settings, db.engine)
-    shown = "; ".join(each.doc.strip().rstrip(".") for each in pending[-SHOWN:])
-    more = f", and {len(pending) - SHOWN} before them" if len(pending) > SHOWN else ""
     yield ok(
-        f"The next start applies {plural(len(pending), 'migration')} ({shown}{more}), {describe_time(plan)}."
+        f"The next start applies {plural(len(pending), 'migration')} ({describe_all(pending)}),"
+        f" {describe_time(plan)}."
     )
+    if stopping := database.stopping_migrations():
+        yield ok(
+            "It takes a restart: the version before can't work with the new tables"
+            f" ({describe_all(stopping)}), so a reload is refused."
+        )
     yield backup_finding(plan, settings)
     for need in plan.needs:
         said = (
@@ -35,6 +41,11 @@ def upgrade_check(settings: Settings) -> Iterator[Finding]:
             f" {need.free >> 20:,} MiB are free."
         )
         yield ok(said) if need.free >= need.size else problem(said, "Make room: the start would refuse.")
+
+
+def describe_all(migrations: list[Script]) -> str:
+    shown = "; ".join(each.doc.strip().rstrip(".") for each in migrations[-SHOWN:])
+    return f"{shown}, and {len(migrations) - SHOWN} before them" if len(migrations) > SHOWN else shown
 
 
 def backup_finding(plan: UpgradePlan, settings: Settings) -> Finding:
