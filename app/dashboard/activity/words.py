@@ -96,8 +96,7 @@ def describe_change(name: str, before: Any, after: Any) -> str:
     label = SETTINGS[name].label if name in SETTINGS else name
     if name in REFERENCES:
         return str(label)
-    values = {"before": describe_value(before), "after": describe_value(after)}
-    return _("%(field)s: %(before)s → %(after)s", field=label, **values)
+    return f"{label}: {describe_value(before)} → {describe_value(after)}"
 
 
 def describe_value(value: Any) -> str:
