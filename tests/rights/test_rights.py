@@ -168,6 +168,36 @@ def test_rows_of_others_at_the_address_of_ones_own(app: Flask, world: World) -> 
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.full
+def test_other_verbs_and_parts_of_pages(app: Flask, world: World) -> None:
+    """HEAD is answered as GET is, and so is what htmx asks for."""
+    groups, wrong = groups_of(table.PAGES), []
+    for rule, name, method in routes(app, "dashboard"):
+        if INSIDE not in rule.arguments or method != "GET":
+            continue
+        for person in IN_BROWSERS:
+            path, expected = (
+                path_of(rule, page_values(world, person, name)),
+                page_expected(person, groups[name]),
+            )
+            head = world.open(person, "HEAD", path, {})
+            part = world.open(person, "GET", path, {}, headers={"HX-Request": "true"})
+            # whoever is not signed in is not redirected from the middle of a page
+            expected = {UNKNOWN: 401}.get(expected, expected)
+            wrong += wrong_with(world, person, f"GET {path} by HEAD", head, expected)
+            wrong += wrong_with(world, person, f"GET {path} by htmx", part, expected)
+    for rule, name, method in routes(app, "api"):
+        group = groups_of(table.API)[name]
+        if method == "GET":
+            row = world.ids[table.API_IDS[name.partition("_")[0]]] if rule.arguments else None
+            path = path_of(rule, {"id": row})
+            for person in EVERYBODY:
+                answer = world.call_api(person, "HEAD", path)
+                expected = api_expected(person, group, has_row=row is not None)
+                wrong += wrong_with(world, person, f"GET {path} by HEAD", answer, expected)
+    assert not wrong, "\n".join(wrong)
+
+
 # --- pages of the account and of the instance
 
 
