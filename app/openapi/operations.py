@@ -17,7 +17,7 @@ from app.input.forms import ResourceForm
 from app.input.listing import DEFAULT_SIZE, ORDER_TYPES, SIZES, Listing
 from app.links.forms import RestoreForm
 from app.links.qr_forms import QrForm
-from app.notifications.events import all_types
+from app.notifications.composing import all_types
 from app.notifications.log import log_of
 from app.notifications.models import NotificationHandler
 from app.openapi.accepted import MOMENT
