@@ -29,6 +29,7 @@ from app.core.file_locks import lock_file
 from app.core.poll_loop import Quiet, quiet_database, take_turns
 from app.core.postgresql import WORK
 from app.core.write_stop import is_stopped
+from app.events.feed.sequencer import Sequencer
 from app.jobs.confirmations import post_confirmations
 from app.jobs.definitions import jobs_of
 from app.jobs.favicons import FaviconFetcher
@@ -197,6 +198,7 @@ class WorkerThreads:
         self.archiver = Archiver(self.engine, settings)
         self.favicons = FaviconFetcher(self.engine, settings)
         self.salts = SaltSharer(self.engine, settings)
+        self.sequencer = Sequencer(self.engine, settings)
 
     def start(self) -> None:
         self.sender.start()
@@ -205,6 +207,7 @@ class WorkerThreads:
         self.archiver.start()
         self.favicons.start()
         self.salts.start()
+        self.sequencer.start()
 
     def stop(self) -> None:
         """Ends all threads. Work under way has LAST_SECONDS altogether; what takes longer is abandoned."""
@@ -215,6 +218,7 @@ class WorkerThreads:
             self.scheduler,
             self.favicons,
             self.salts,
+            self.sequencer,
         )
         until = time.monotonic() + LAST_SECONDS
         for part in parts:
