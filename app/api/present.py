@@ -27,10 +27,11 @@ from app.core.extensions import db
 from app.domains.models import Domain
 from app.domains.proofs import proofs
 from app.domains.services import seen_as_anothers
+from app.events.types import CLICKED
 from app.links.clicks import COUNTS
 from app.links.models import Link, LinkTag, link_notification_handler, link_pixel
 from app.notifications.click_filter import ClickFilter
-from app.notifications.event_types import CLICKED, told_types
+from app.notifications.event_types import told_types
 from app.notifications.models import NotificationHandler
 from app.notifications.transport import all_transports
 from app.openapi.link_keys import LINK_KEYS

@@ -5,14 +5,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from app.events.types import (
+    CLICKED,
+    CREATED,
+    DELETED,
+    ENDED,
+    FAILING,
+    LIMIT_REACHED,
+    RECOVERED,
+    RESTORED,
+    STARTED,
+    UPDATED,
+)
 from app.i18n.messages import lazy_gettext as _l
-from app.notifications.events import ENDED, FAILING, LIMIT_REACHED, RECOVERED, REPORT, STARTED
-
-CLICKED = "link.clicked"
-CREATED = "link.created"
-UPDATED = "link.updated"
-DELETED = "link.deleted"
-RESTORED = "link.restored"
+from app.notifications.events import REPORT
 
 CHANGES = (CREATED, UPDATED, DELETED, RESTORED)
 # read from the feed of events; the others are delivered as they are raised

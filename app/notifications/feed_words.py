@@ -6,10 +6,10 @@ import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from app.events.types import CLICKED, CREATED, DELETED, RESTORED, UPDATED
 from app.i18n import digits
 from app.i18n.messages import gettext as _
 from app.i18n.messages import ngettext
-from app.notifications.event_types import CLICKED, CREATED, DELETED, RESTORED, UPDATED
 from app.notifications.events import Facts, facts
 from app.notifications.message import Message
 from app.notifications.site import SiteUrls, readable

@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from app.events.types import CLICKED
 from app.i18n.messages import lazy_gettext as _l
 from app.input.data import RequestData
 from app.input.forms import ChoiceField, FlagField, ResourceForm, TextField
 from app.notifications.event_fields import ClickFilterField, EventTypesField
-from app.notifications.event_types import ATTACHED, CLICKED, DEFAULT, SCOPES, TYPES, told_types
+from app.notifications.event_types import ATTACHED, DEFAULT, SCOPES, TYPES, told_types
 from app.notifications.fields import KINDS
 from app.notifications.models import NotificationHandler
 from app.notifications.transport import all_transports, chosen_transports

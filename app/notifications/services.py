@@ -14,10 +14,11 @@ from app.core.encryption import UnreadableSecret
 from app.core.errors import FieldError, Invalid
 from app.core.extensions import db
 from app.core.leases import precise_now
+from app.events.types import CLICKED
 from app.i18n.messages import lazy_gettext as _l
 from app.notifications.confirmation import about, require_confirmation
 from app.notifications.delivery import UNREADABLE
-from app.notifications.event_types import CLICKED, told_types
+from app.notifications.event_types import told_types
 from app.notifications.models import ClickNumber, NotificationHandler
 from app.notifications.outbox import end_pending
 from app.notifications.system_email import withdraw

@@ -117,7 +117,7 @@ SCHEMAS: dict[str, Schema] = {
     "Pixel": read(PIXEL),
     "NotificationHandler": read(HANDLER),
     "Subscription": read(SUBSCRIPTION),
-    "PushedBody": read("type string, timestamp string, data object"),
+    "PushedBody": read("type string, timestamp string, data object, is_sample boolean"),
     "Project": read(PROJECT),
     "Domain": with_details(
         "warnings",

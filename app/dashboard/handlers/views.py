@@ -17,11 +17,11 @@ from app.dashboard.handlers.delivery_words import latest_deliveries, state_of
 from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords, crud_route
 from app.dashboard.shared.list_params import Control
 from app.dashboard.shared.workspace import may
+from app.events.push import handlers as services
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
 from app.input.data import RequestData, Value
 from app.links.models import link_notification_handler
-from app.notifications import services
 from app.notifications.event_types import ATTACHED, DEFAULT, TYPES
 from app.notifications.forms import HandlerForm
 from app.notifications.lists import LISTING

@@ -1,7 +1,7 @@
 """pushed events
 
 Revision ID: 4d8e2b71c6f0
-Revises: e6a93d17f0b8
+Revises: 4d7b1e90c2a8
 """
 
 import sqlalchemy as sa
@@ -10,7 +10,7 @@ from alembic import op
 from app.core.database import UtcDateTime
 
 revision = "4d8e2b71c6f0"
-down_revision = "e6a93d17f0b8"
+down_revision = "4d7b1e90c2a8"
 branch_labels = None
 depends_on = None
 
