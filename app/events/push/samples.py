@@ -8,7 +8,8 @@ from typing import Any
 
 from app.core.clock import format_utc, now
 from app.core.database import AnySession
-from app.events.feed.reading import read
+from app.events.feed.backward import read_older
+from app.events.feed.entry_reader import FeedFilter
 from app.events.push.messages import PushedMessage, messages_of
 from app.events.types import (
     CLICKED,
@@ -27,7 +28,6 @@ from app.notifications.event_types import OF_FEED
 from app.notifications.site import SiteUrls
 
 MAX_SAMPLES = 3
-MAX_PAGES = 5  # of the feed that are looked through
 MOMENT = "2026-01-31 18:30:00"
 ACTOR = {"type": "user", "id": 1, "name": "Ann", "via": "dashboard"}
 
@@ -86,14 +86,9 @@ def sample_event(type_: str, site: SiteUrls) -> dict[str, Any]:
 def recent_events(
     session: AnySession, site: SiteUrls, workspace_id: int, type_: str
 ) -> Sequence[Mapping[str, Any]]:
-    """Some events of this type of the workspace, as far as they are found soon."""
-    cursor, found = None, []
-    for _ in range(MAX_PAGES):
-        page = read(session, site, workspace_id, cursor, types=frozenset({type_}), limit=MAX_SAMPLES)
-        found, cursor = [*found, *page.events][:MAX_SAMPLES], page.next
-        if len(found) == MAX_SAMPLES or not page.is_more:
-            break
-    return found
+    """The newest events of this type of the workspace, the newest first, as far as they are found soon."""
+    wanted = FeedFilter(workspace_id, frozenset({type_}))
+    return read_older(session, site, wanted, None, limit=MAX_SAMPLES).events
 
 
 def message_of_event(event: Mapping[str, Any]) -> PushedMessage:
@@ -113,6 +108,6 @@ def bodies(session: AnySession, site: SiteUrls, workspace_id: int, type_: str) -
     """Bodies as they are sent, of events that were; else a made-up one, which says that it is one."""
     events = recent_events(session, site, workspace_id, type_)
     if events:
-        return [{**body_of(message_of_event(event)), "is_sample": False} for event in reversed(events)]
+        return [{**body_of(message_of_event(event)), "is_sample": False} for event in events]
     message = message_of_event(sample_event(type_, site))._replace(datetime=now())
     return [{**body_of(message), "is_sample": True}]
