@@ -68,8 +68,8 @@ class ClickFilterForm(ResourceForm):
 
     countries = CountriesField(_l("Countries"))
     is_bot = FlagField(_l("Bots instead of people"))
-    every = WholeField(_l("Every nth click of a link"), least=1, most=MAX_EVERY)
-    first = FlagField(_l("The first click of a link only"))
+    every = WholeField(_l("Each nth click of a link"), least=1, most=MAX_EVERY)
+    first = FlagField(_l("Only the first click of a link"))
 
     def check(self) -> None:
         if self.is_good("every") and self.first.data and (self.every.data or 1) > 1:

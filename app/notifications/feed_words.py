@@ -88,13 +88,15 @@ def summary_facts(data: Data) -> Facts:
 
 
 def skipped_words(_name: str, data: Data) -> tuple[str, str]:
-    text = ngettext(
+    title, count = _("Some events were not sent"), data["skipped"]
+    if count is None:
+        return title, _("How many is not known: they are no longer kept.")
+    return title, ngettext(
         "1 event could not be sent in time, and is left out.",
         "%(count)s events could not be sent in time, and are left out.",
-        data["skipped"],
-        count=digits(data["skipped"]),
+        count,
+        count=digits(count),
     )
-    return _("Some events were not sent"), text
 
 
 FEED_WORDS: Mapping[str, Words] = {

@@ -213,7 +213,7 @@ def test_what_is_too_old_is_left_out_and_said(feed: Feed, make: Make, push: Push
 
 
 def test_what_the_feed_has_no_more_is_said(
-    feed: Feed, make: Make, push: Push, follower: Make, session: scoped_session[Session]
+    feed: Feed, make: Make, push: Push, follower: Make, session: scoped_session[Session], settings: Any
 ) -> None:
     handler, link = follower(), make()
     session.execute(update(EventCursor).values(cursor="lost"))
@@ -221,6 +221,8 @@ def test_what_the_feed_has_no_more_is_said(
     push()
     (skipped, data), (clicked, clicks) = push.told(handler)
     assert (skipped, data["skipped"]) == ("events.skipped", None)
+    row = session.scalars(select(Delivery).where(Delivery.type == skipped)).one()
+    assert message_of(row, site_of(settings)).text == "How many is not known: they are no longer kept."
     assert (clicked, len(clicks["clicks"])) == ("link.clicked", 3)
 
 
@@ -292,7 +294,7 @@ def test_a_step_that_is_overtaken_stores_nothing(
     session.execute(update(EventCursor).values(who="other", lease=precise_now()))
     session.commit()
     with Session(push.engine) as own:
-        assert steps.step(own, id_, "me", site) is steps.Progress.LATER
+        assert steps.step(own, id_, "me", site) is steps.StepResult.LATER
     assert push.told() == []
     push()
     assert len(push.clicks()) == 3
