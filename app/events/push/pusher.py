@@ -21,7 +21,7 @@ from app.core.poll_loop import PollLoop, Quiet
 from app.core.wakeups.bell import EVENTS
 from app.core.wakeups.listener import Listener, start_listener
 from app.events.feed.reading import newest_cursor, newest_position
-from app.events.push.steps import StepResult, release, step
+from app.events.push.steps import StepEnd, release, step
 from app.notifications.event_types import takes_feed
 from app.notifications.models import EventCursor, NotificationHandler
 from app.notifications.site import site_of
@@ -94,9 +94,9 @@ class EventPusher(PollLoop):
             behind = [place for place in find_places(session) if self.seen.get(place.id) != position]
             ready = [place.id for place in behind if place.is_ready]
             outcomes = {id_: self.read_for(session, id_) for id_ in self.take(session, ready[:BATCH_SIZE])}
-        self.seen |= {id_: position for id_, outcome in outcomes.items() if outcome is StepResult.ALL}
-        self.is_waiting = any(outcomes.get(place.id) is not StepResult.ALL for place in behind)
-        return StepResult.MORE in outcomes.values()
+        self.seen |= {id_: position for id_, outcome in outcomes.items() if outcome is StepEnd.ALL}
+        self.is_waiting = any(outcomes.get(place.id) is not StepEnd.ALL for place in behind)
+        return StepEnd.MORE in outcomes.values()
 
     def take(self, session: Session, ids: Sequence[int]) -> list[int]:
         session.rollback()
@@ -107,21 +107,21 @@ class EventPusher(PollLoop):
         session.commit()
         return taken
 
-    def read_for(self, session: Session, id_: int) -> StepResult:
+    def read_for(self, session: Session, id_: int) -> StepEnd:
         """Read some pages for a handler whose place is taken."""
-        outcome = StepResult.LATER
+        outcome = StepEnd.LATER
         with self.errors.attempt(id_) as made:
             for _ in range(MAX_PAGES):
                 outcome = step(session, id_, self.who, self.site)
-                if outcome is not StepResult.MORE or self.ended.is_set():
+                if outcome is not StepEnd.MORE or self.ended.is_set():
                     break
-            if outcome is StepResult.MORE:
+            if outcome is StepEnd.MORE:
                 release(session, id_, self.who)
         if made.error is not None:
             with self.errors.attempt():
                 release(session, id_, self.who, made.seconds)
             session.rollback()
-            return StepResult.LATER
+            return StepEnd.LATER
         return outcome
 
     def follow_all(self, session: Session) -> None:

@@ -43,7 +43,7 @@ FULL_SECONDS = 5.0  # until there may be room again
 MAX_AGE = PATIENCE  # of an event that is told, as old as a handler may be that has failed all the time
 
 
-class StepResult(Enum):
+class StepEnd(Enum):
     """How far a handler is after a step: it has all of the feed, there is more, or it has to wait."""
 
     ALL = "all"
@@ -92,14 +92,14 @@ class Follower:
         )
 
 
-def step(session: Session, id_: int, who: str, site: SiteUrls) -> StepResult:
+def step(session: Session, id_: int, who: str, site: SiteUrls) -> StepEnd:
     """Go on by one page for the handler with this id, whose place `who` has claimed. Commits."""
     found = reader_of(session, id_, site)
     if found is None:
-        return StepResult.LATER
+        return StepEnd.LATER
     if not (room := found.room()):
         release(session, id_, who, FULL_SECONDS)
-        return StepResult.LATER
+        return StepEnd.LATER
     is_of_batches = found.types == {CLICKED} or not found.is_program
     cursor = found.place.cursor
     try:
@@ -134,7 +134,7 @@ def store_page(
     site: SiteUrls,
     *,
     is_lost: bool = False,
-) -> StepResult:
+) -> StepEnd:
     """Write the messages of a page, and move the place to its end, in one transaction.
 
     `is_lost`: what lies before the page is not kept any more.
@@ -144,7 +144,7 @@ def store_page(
     found = claimed_reader(session, id_, who, cursor, site)
     if found is None:
         session.rollback()
-        return StepResult.LATER
+        return StepEnd.LATER
     place, chosen = found.place, chosen_of(found, page.events)
     fresh, stale = by_age(chosen)
     if stale or is_lost:
@@ -158,7 +158,7 @@ def store_page(
         place.lease = place.who = None
         place.due = precise_now() + dt.timedelta(seconds=found.pause if is_told else 0.0)
     session.commit()
-    return StepResult.MORE if page.is_more else StepResult.ALL
+    return StepEnd.MORE if page.is_more else StepEnd.ALL
 
 
 def claimed_reader(session: Session, id_: int, who: str, cursor: str, site: SiteUrls) -> Follower | None:

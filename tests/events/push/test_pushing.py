@@ -294,7 +294,7 @@ def test_a_step_that_is_overtaken_stores_nothing(
     session.execute(update(EventCursor).values(who="other", lease=precise_now()))
     session.commit()
     with Session(push.engine) as own:
-        assert steps.step(own, id_, "me", site) is steps.StepResult.LATER
+        assert steps.step(own, id_, "me", site) is steps.StepEnd.LATER
     assert push.told() == []
     push()
     assert len(push.clicks()) == 3
