@@ -2,7 +2,8 @@
 
 One owner has that many links of all kinds, another a tenth of it. A request is measured without the socket:
 Flask's test client asks the real application. The target holds for nineteen of twenty requests.
-`--postgres` uses a temporary PostgreSQL instead of SQLite.
+`--postgres` uses a temporary PostgreSQL instead of SQLite. With `--members 20` as many people share the
+workspace, and have made its links in turn.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ from werkzeug.test import TestResponse
 
 from app import create_app
 from app.accounts.keys import create_key
-from app.accounts.workspaces import access_of
+from app.accounts.models import Workspace
+from app.accounts.rights import EDITOR, VIEWER
+from app.accounts.workspaces import access_of, add_member
 from app.analytics.models import Counter
 from app.core.config import Settings, load_settings
 from app.core.database import begin_write, prepare_engine
@@ -102,14 +105,17 @@ class Way(NamedTuple):
 # ------------------------------------------------------------------- stored rows
 
 
-def fill(settings: Settings, links: int) -> str:
-    key = store_owners(settings, links)
+def fill(settings: Settings, links: int, members: int = 1) -> str:
+    key = store_owners(settings, links, members)
     count(settings, links)
     return key
 
 
-def store_owners(settings: Settings, links: int) -> str:
-    """Store an owner with so many links, and a stranger with a tenth of it. Returns the owner's API key."""
+def store_owners(settings: Settings, links: int, members: int = 1) -> str:
+    """Store an owner with so many links, and a stranger with a tenth of it. Returns the owner's API key.
+
+    `members`: how many people are in the owner's workspace.
+    """
     migrate(settings.data_dir, settings.database_url)
     app = create_app(settings)
     with app.app_context():
@@ -119,14 +125,24 @@ def store_owners(settings: Settings, links: int) -> str:
         for user, numbers in ((owner, range(links)), (stranger, range(links, links + links // 10))):
             whose = access_of(user).row_columns
             around = surround(whose)
+            people = join(whose["workspace_id"], members - 1) if user is owner else []
             for some in chunks(len(numbers)):
-                store(whose, [numbers[one - 1] + 1 for one in some], around)
+                store(whose, [numbers[one - 1] + 1 for one in some], around, [user.id, *people])
         db.session.commit()
         if not settings.is_sqlite:  # as PostgreSQL's autovacuum does
             db.session.execute(sa.text("ANALYZE"))
             db.session.commit()
         db.engine.dispose()
     return key
+
+
+def join(workspace_id: int, count: int) -> list[int]:
+    """Store members of the workspace beside its owner, every other one a viewer. Returns their ids."""
+    workspace = db.session.get_one(Workspace, workspace_id)
+    users = [create_user(f"member{number}@example.com", PASSWORD) for number in range(count)]
+    for number, user in enumerate(users):
+        add_member(workspace, user, VIEWER if number % 2 else EDITOR)
+    return [user.id for user in users]
 
 
 def surround(whose: Mapping[str, int]) -> Mapping[str, list[int]]:
@@ -145,8 +161,11 @@ def surround(whose: Mapping[str, int]) -> Mapping[str, list[int]]:
     return {name: [row.id for row in some] for name, some in rows.items()}
 
 
-def store(whose: Mapping[str, int], numbers: list[int], around: Mapping[str, list[int]]) -> None:
-    rows = [link_row(number, whose, around) for number in numbers]
+def store(
+    whose: Mapping[str, int], numbers: list[int], around: Mapping[str, list[int]], users: list[int]
+) -> None:
+    """Store links that these users have made in turn."""
+    rows = [link_row(number, {**whose, "user_id": users[number % len(users)]}, around) for number in numbers]
     db.session.execute(sa.insert(Link), rows)
     aliases = [
         {
@@ -301,15 +320,17 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=20, help="how often each way is asked")
     parser.add_argument("--only", default="", help="ways whose name has this in it")
     parser.add_argument("--postgres", action="store_true")
+    parser.add_argument("--members", type=int, default=1, help="people in the workspace")
     options = parser.parse_args()
     with ExitStack() as stack:
         data_dir = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         url = stack.enter_context(own_postgres()) if options.postgres else ""
         settings = load_settings(environ(data_dir, url, API_RATE_LIMIT="0"))
-        key = fill(settings, options.links)
+        key = fill(settings, options.links, options.members)
         asker = Asker(create_app(settings).test_client(), key, options.links)
         slow = 0
-        print(f"{options.links:,} links, ms of {options.times} each{'p50':>12}{'p95':>8}")
+        print(f"{options.links:,} links of {options.members} members, ms of {options.times} each")
+        print(f"{'p50':>44}{'p95':>8}")
         for way in asker.ways():
             if options.only in way.name:
                 took = measure(way, options.times)

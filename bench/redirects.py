@@ -24,7 +24,7 @@ from pathlib import Path
 
 from tests.server import BROWSER, Server, free_port, wait_for
 
-RATIO, P99_MS, CONNECTIONS = 0.25, 10.0, 32
+RATIO, P99_MS, CONNECTIONS = 0.40, 5.0, 32
 TABLE = "{:<22}{:>12}{:>10}{:>12}{:>12}"
 # wrk drops open requests when its time is over; in this round it stops sending long before
 EXACT = 50_000

@@ -92,7 +92,15 @@ def create_key(
     row.expires_datetime = expires
     db.session.add(row)
     db.session.flush()
-    record(db.session, "api_key.created", account=access.user, on=object_of(row), scope=scope, key=row.prefix)
+    record(
+        db.session,
+        "api_key.created",
+        account=access.user,
+        workspace_id=access.workspace_id,
+        on=object_of(row),
+        scope=scope,
+        key=row.prefix,
+    )
     return row, key
 
 
@@ -187,7 +195,14 @@ def revoke_key(key: ApiKey) -> None:
     """Revokes the key from now on; it stays in the list as a record."""
     if key.revoked_datetime is None:
         key.revoked_datetime = clock.now()
-        record(db.session, "api_key.revoked", account=key.user, on=object_of(key), key=key.prefix)
+        record(
+            db.session,
+            "api_key.revoked",
+            account=key.user,
+            workspace_id=key.workspace_id,
+            on=object_of(key),
+            key=key.prefix,
+        )
     db.session.flush()
 
 

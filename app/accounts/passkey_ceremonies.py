@@ -14,38 +14,25 @@ import secrets
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import webauthn
 from cryptography.exceptions import UnsupportedAlgorithm
 from itsdangerous import BadSignature
-from webauthn.authentication.verify_authentication_response import VerifiedAuthentication
-from webauthn.helpers import (
-    base64url_to_bytes,
-    bytes_to_base64url,
-    decode_credential_public_key,
-    decoded_public_key_to_cryptography,
-    parse_authentication_credential_json,
-    parse_client_data_json,
-    parse_registration_credential_json,
-)
-from webauthn.helpers.cose import COSEAlgorithmIdentifier
-from webauthn.helpers.exceptions import WebAuthnException
-from webauthn.helpers.structs import (
-    AuthenticationCredential,
-    AuthenticatorSelectionCriteria,
-    AuthenticatorTransport,
-    CredentialDeviceType,
-    PublicKeyCredentialDescriptor,
-    ResidentKeyRequirement,
-    UserVerificationRequirement,
-)
 
 from app.accounts.models import Passkey, User
 from app.core.errors import FieldError, Forbidden, WaypostError
+from app.core.late_modules import LateModule
 from app.core.secret_keys.timed_tokens import TimedTokens
 from app.i18n.messages import lazy_gettext as _l
 from app.web import json_object
+
+if TYPE_CHECKING:
+    import webauthn
+    from webauthn.authentication.verify_authentication_response import VerifiedAuthentication
+    from webauthn.helpers import structs
+else:
+    webauthn = LateModule("webauthn")
+    structs = LateModule("webauthn.helpers.structs")
 
 ADD, SIGN_IN, SECOND_FACTOR, PROOF = "add", "sign-in", "second-factor", "proof"
 # after a password a security key without a PIN is enough; alone, it must know its user
@@ -55,11 +42,6 @@ SECONDS = 300
 CHALLENGES = TimedTokens("waypost: challenge of a passkey", SECONDS)
 MAX_RESPONSE = 16_384  # characters; browsers send some 1,000, attestations of a few certificates included
 MAX_CREDENTIAL_ID, MAX_PUBLIC_KEY = 1023, 1024  # bytes
-ALGORITHMS = [
-    COSEAlgorithmIdentifier.ECDSA_SHA_256,
-    COSEAlgorithmIdentifier.EDDSA,
-    COSEAlgorithmIdentifier.RSASSA_PKCS1_v1_5_SHA_256,
-]
 # reasons, as the audit log holds them
 WRONG, UNKNOWN, REPLAYED, CLONED = "wrong_passkey", "unknown_passkey", "replayed_passkey", "cloned_passkey"
 
@@ -125,6 +107,17 @@ def read_challenge(challenge: bytes, ceremony: Ceremony) -> int:
 
 
 # --------------------------------------------------------------------- options
+def algorithms() -> list[webauthn.helpers.cose.COSEAlgorithmIdentifier]:
+    """The signatures that are taken, the best first."""
+    known = webauthn.helpers.cose.COSEAlgorithmIdentifier
+    return [known.ECDSA_SHA_256, known.EDDSA, known.RSASSA_PKCS1_v1_5_SHA_256]
+
+
+def new_handle() -> str:
+    """A random name for an account, under which authenticators store it."""
+    return webauthn.helpers.bytes_to_base64url(webauthn.helpers.generate_user_handle())
+
+
 def registration_options(
     ceremony: Ceremony, user: User, handle: str, known: Sequence[Passkey]
 ) -> dict[str, Any]:
@@ -132,16 +125,16 @@ def registration_options(
     options = webauthn.generate_registration_options(
         rp_id=ceremony.rp_id,
         rp_name="Waypost",
-        user_id=base64url_to_bytes(handle),
+        user_id=webauthn.helpers.base64url_to_bytes(handle),
         user_name=user.email,
         user_display_name=user.name or user.email,
         challenge=issue_challenge(ceremony),
         timeout=SECONDS * 1000,
-        supported_pub_key_algs=ALGORITHMS,
+        supported_pub_key_algs=algorithms(),
         exclude_credentials=[descriptor_of(row) for row in known],
-        authenticator_selection=AuthenticatorSelectionCriteria(
-            resident_key=ResidentKeyRequirement.PREFERRED,
-            user_verification=UserVerificationRequirement.PREFERRED,
+        authenticator_selection=structs.AuthenticatorSelectionCriteria(
+            resident_key=structs.ResidentKeyRequirement.PREFERRED,
+            user_verification=structs.UserVerificationRequirement.PREFERRED,
         ),
     )
     return as_json(options)
@@ -149,9 +142,9 @@ def registration_options(
 
 def authentication_options(ceremony: Ceremony, allowed: Sequence[Passkey] = ()) -> dict[str, Any]:
     """What `navigator.credentials.get` gets. Without `allowed` the authenticator offers what it has."""
-    verification = UserVerificationRequirement.PREFERRED
+    verification = structs.UserVerificationRequirement.PREFERRED
     if ceremony.purpose in NEEDS_VERIFICATION:
-        verification = UserVerificationRequirement.REQUIRED
+        verification = structs.UserVerificationRequirement.REQUIRED
     options = webauthn.generate_authentication_options(
         rp_id=ceremony.rp_id,
         challenge=issue_challenge(ceremony),
@@ -167,9 +160,11 @@ def as_json(options: Any) -> dict[str, Any]:
     return found
 
 
-def descriptor_of(row: Passkey) -> PublicKeyCredentialDescriptor:
-    transports = [AuthenticatorTransport(name) for name in row.transports]
-    return PublicKeyCredentialDescriptor(id=base64url_to_bytes(row.credential_id), transports=transports)
+def descriptor_of(row: Passkey) -> structs.PublicKeyCredentialDescriptor:
+    transports = [structs.AuthenticatorTransport(name) for name in row.transports]
+    return structs.PublicKeyCredentialDescriptor(
+        id=webauthn.helpers.base64url_to_bytes(row.credential_id), transports=transports
+    )
 
 
 # ---------------------------------------------------------------------- checks
@@ -182,7 +177,7 @@ def refused_if_malformed() -> Iterator[None]:
     try:
         yield
     except (
-        WebAuthnException,
+        webauthn.helpers.exceptions.WebAuthnException,
         WaypostError,
         UnsupportedAlgorithm,
         ArithmeticError,
@@ -205,7 +200,7 @@ def parse_response(text: str) -> dict[str, Any]:
 def verify_registration(text: str, ceremony: Ceremony) -> NewCredential:
     """The new credential in a browser's answer. Raises PasskeyRefused."""
     with refused_if_malformed():
-        sent = parse_registration_credential_json(parse_response(text))
+        sent = webauthn.helpers.parse_registration_credential_json(parse_response(text))
         challenge = challenge_in(sent.response.client_data_json)
         moment = read_challenge(challenge, ceremony)
         made = webauthn.verify_registration_response(
@@ -213,20 +208,22 @@ def verify_registration(text: str, ceremony: Ceremony) -> NewCredential:
             expected_challenge=challenge,
             expected_rp_id=ceremony.rp_id,
             expected_origin=ceremony.origin,
-            supported_pub_key_algs=ALGORITHMS,
+            supported_pub_key_algs=algorithms(),
         )
         if len(made.credential_id) > MAX_CREDENTIAL_ID or len(made.credential_public_key) > MAX_PUBLIC_KEY:
             raise PasskeyRefused(WRONG)
-        decoded_public_key_to_cryptography(decode_credential_public_key(made.credential_public_key))
+        webauthn.helpers.decoded_public_key_to_cryptography(
+            webauthn.helpers.decode_credential_public_key(made.credential_public_key)
+        )
         columns = {
-            "credential_id": bytes_to_base64url(made.credential_id),
-            "public_key": bytes_to_base64url(made.credential_public_key),
+            "credential_id": webauthn.helpers.bytes_to_base64url(made.credential_id),
+            "public_key": webauthn.helpers.bytes_to_base64url(made.credential_public_key),
             "rp_id": ceremony.rp_id,
             "sign_count": made.sign_count,
             "last_challenge": moment,
             "transports": sorted({each.value for each in sent.response.transports or ()}),
             "aaguid": made.aaguid,
-            "is_backup_eligible": made.credential_device_type == CredentialDeviceType.MULTI_DEVICE,
+            "is_backup_eligible": made.credential_device_type == structs.CredentialDeviceType.MULTI_DEVICE,
             "is_backed_up": made.credential_backed_up,
         }
         return NewCredential(columns, moment)
@@ -234,22 +231,22 @@ def verify_registration(text: str, ceremony: Ceremony) -> NewCredential:
 
 def challenge_in(client_data: bytes) -> bytes:
     """The challenge that was answered. Raises PasskeyRefused for a page in a frame of another site."""
-    said = parse_client_data_json(client_data)
+    said = webauthn.helpers.parse_client_data_json(client_data)
     if said.cross_origin:
         raise PasskeyRefused(WRONG)
     return said.challenge
 
 
-def parse_assertion(text: str) -> AuthenticationCredential:
+def parse_assertion(text: str) -> structs.AuthenticationCredential:
     """A browser's answer, unverified. Raises PasskeyRefused."""
     with refused_if_malformed():
-        return parse_authentication_credential_json(parse_response(text))
+        return webauthn.helpers.parse_authentication_credential_json(parse_response(text))
 
 
-def verify_assertion(sent: AuthenticationCredential, row: Passkey, ceremony: Ceremony) -> Assertion:
+def verify_assertion(sent: structs.AuthenticationCredential, row: Passkey, ceremony: Ceremony) -> Assertion:
     """What the answer proves of this passkey. Raises PasskeyRefused."""
     with refused_if_malformed():
-        handle = bytes_to_base64url(sent.response.user_handle or b"")
+        handle = webauthn.helpers.bytes_to_base64url(sent.response.user_handle or b"")
         # a security key that is no first factor may have none; alone, a passkey must say whose it is
         if handle != row.user_handle and (handle or not ceremony.user_id):
             raise PasskeyRefused(WRONG)
@@ -260,14 +257,14 @@ def verify_assertion(sent: AuthenticationCredential, row: Passkey, ceremony: Cer
 
 
 def verify_signature(
-    sent: AuthenticationCredential, row: Passkey, ceremony: Ceremony, challenge: bytes
+    sent: structs.AuthenticationCredential, row: Passkey, ceremony: Ceremony, challenge: bytes
 ) -> VerifiedAuthentication:
     return webauthn.verify_authentication_response(
         credential=sent,
         expected_challenge=challenge,
         expected_rp_id=ceremony.rp_id,
         expected_origin=ceremony.origin,
-        credential_public_key=base64url_to_bytes(row.public_key),
+        credential_public_key=webauthn.helpers.base64url_to_bytes(row.public_key),
         # the library compares counts before it checks the signature: `passkeys.note_use` does so after it
         credential_current_sign_count=0,
         require_user_verification=ceremony.purpose in NEEDS_VERIFICATION,

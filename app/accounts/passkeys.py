@@ -12,7 +12,6 @@ from types import MappingProxyType
 from typing import Any
 
 from sqlalchemy import delete, select, update
-from webauthn.helpers import bytes_to_base64url, generate_user_handle
 
 from app.accounts import passkey_ceremonies, second_factor
 from app.accounts.models import Passkey, RecoveryCode, User
@@ -77,7 +76,7 @@ def registration_options(user: User, ceremony: Ceremony, handle: str) -> dict[st
 def handle_of(user: User) -> str:
     """The random name under which authenticators store this account; a new one before the first passkey."""
     known = db.session.scalar(select(Passkey.user_handle).where(Passkey.user_id == user.id).limit(1))
-    return known or bytes_to_base64url(generate_user_handle())
+    return known or passkey_ceremonies.new_handle()
 
 
 def add(user: User, made: NewCredential, name: str, handle: str, drawn: NewCodes | None = None) -> Passkey:

@@ -17,11 +17,13 @@ RIGHTS = {
     "write": WRITERS,  # links, pixels, handlers, projects, imports, the trash, share addresses
     "write_domains": OWNERS,
     "write_workspace": OWNERS,  # its name, its members, its deletion
+    "read_audit_log": OWNERS,  # what all members did in it; everybody reads what concerns themselves
 }
 REFUSALS = {
     "read_secrets": _l("Your role in this workspace is viewer: it does not see passwords and other secrets."),
     "write_domains": _l("Only owners of this workspace can change its domains."),
     "write_workspace": _l("Only owners of this workspace can change it and its members."),
+    "read_audit_log": _l("Only owners of this workspace see its audit log."),
 }
 REFUSED = _l("Your role in this workspace is viewer: it can read, but not change anything.")
 

@@ -1,8 +1,8 @@
-"""Forms of workspaces: their name, a member's role and an invitation."""
+"""Forms of workspaces: their name, a member's role, an invitation, and the deletion."""
 
 from __future__ import annotations
 
-from app.accounts.forms import EmailField
+from app.accounts.forms import EmailField, OwnPasswordField, ProofForm
 from app.accounts.rights import ROLES
 from app.accounts.workspaces import members
 from app.i18n.messages import lazy_gettext as _l
@@ -17,6 +17,20 @@ class WorkspaceForm(ResourceForm):
     def validate_name(self, field: TextField) -> None:
         if not field.data.strip():
             raise Rejected(_l("This can't be empty."), "required")
+
+
+class DeleteWorkspaceForm(ProofForm):
+    """Confirms the deletion of the workspace `owner` by its name and the password of who deletes it.
+
+    (The view checks the password.)
+    """
+
+    own_name = TextField(_l("Name of the workspace"), most=128, required=True)
+    own_password = OwnPasswordField(_l("Current password"), required=True)
+
+    def validate_own_name(self, field: TextField) -> None:
+        if (field.data or "").strip() != self.owner.name.strip():
+            raise Rejected(_l("This is not the name of this workspace."), "other_name")
 
 
 class MemberForm(ResourceForm):

@@ -177,9 +177,9 @@ def require_another_owner(member: WorkspaceMember) -> None:
 
 
 def leave_all(user: User) -> None:
-    """Marks the workspaces that a deleted account had alone. In shared ones the user's rows stay.
+    """Marks the workspaces that a deleted account had alone, with the time of its own deletion.
 
-    Raises LastOwner where others would be left without an owner.
+    In shared ones the user's rows stay. Raises LastOwner where others would be left without an owner.
     """
     for member in memberships(user):
         hold(member.workspace_id)
@@ -187,15 +187,21 @@ def leave_all(user: User) -> None:
             if member.role == OWNER:
                 require_another_owner(member)
         else:
-            member.workspace.deleted_datetime = now()
+            member.workspace.deleted_datetime = user.deleted_datetime
     db.session.flush()
 
 
 def restore_all(user: User) -> None:
-    """Brings back the workspaces that went with the account."""
+    """Brings back the workspaces that went with the account, and not one that was deleted by itself.
+
+    Whoever is left without any gets a new one.
+    """
     mine = select(WorkspaceMember.workspace_id).where(WorkspaceMember.user_id == user.id)
-    restored = update(Workspace).where(Workspace.id.in_(mine)).values(deleted_datetime=None)
+    went_along = Workspace.id.in_(mine), Workspace.deleted_datetime == user.deleted_datetime
+    restored = update(Workspace).where(*went_along).values(deleted_datetime=None)
     db.session.execute(restored, execution_options={"synchronize_session": False})
+    if not memberships(user):
+        create_own(user)
 
 
 def heir_of(session: AnySession, workspace_id: int, user_id: int) -> int | None:

@@ -70,16 +70,16 @@ class ToldClick(NamedTuple):
 class ClickReader(Protocol):
     """Reads clicks. Periods are quarters of an hour since 1970: `first` is included, `last` is not."""
 
-    def first_day(self, user_id: int) -> int | None:
+    def first_day(self, workspace_id: int) -> int | None:
         """The first UTC day with clicks on the owner's links."""
 
     def has_visits(self, link_ids: Sequence[int]) -> bool:
         """Whether any of the links has a click, a bot's included, as far as that is still known."""
 
-    def count_rows(self, user_id: int) -> int:
+    def count_rows(self, workspace_id: int) -> int:
         """How many single clicks of the owner are kept."""
 
-    def last_pruned(self, user_id: int, first: int, last: int) -> int | None:
+    def last_pruned(self, workspace_id: int, first: int, last: int) -> int | None:
         """The last of these UTC days whose single clicks are removed."""
 
     def by_day(self, scope: Scope, period: Period) -> list[VisitCounts]:

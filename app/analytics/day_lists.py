@@ -38,32 +38,32 @@ class Bounds(NamedTuple):
     others: int
 
 
-def rows_of(user_id: int, day: int, visited: Visited) -> list[tuple[Any, ...]]:
+def rows_of(workspace_id: int, day: int, visited: Visited) -> list[tuple[Any, ...]]:
     """The list of a day, from all of its clicks."""
     rows: list[tuple[Any, ...]] = []
     for of_bots in (False, True):
         counts = {link_id: count for (is_bot, link_id), count in visited.items() if is_bot is of_bots}
         most = nlargest(LISTED, counts.items(), key=lambda one: one[1])
         others = most[-1][1] if len(most) < len(counts) else 0
-        rows += [(user_id, of_bots, day, *one) for one in [(OTHERS, others), *most]]
+        rows += [(workspace_id, of_bots, day, *one) for one in [(OTHERS, others), *most]]
     return rows
 
 
-def store_list(connection: Connection, user_id: int, day: int, visited: Visited) -> None:
+def store_list(connection: Connection, workspace_id: int, day: int, visited: Visited) -> None:
     """Stores a day's list, in place of the earlier one."""
-    connection.execute(delete(LISTS).where(*of_day(user_id, day)))
-    bulk.insert_rows(connection, LISTS, rows_of(user_id, day, visited), "DO NOTHING")
+    connection.execute(delete(LISTS).where(*of_day(workspace_id, day)))
+    bulk.insert_rows(connection, LISTS, rows_of(workspace_id, day, visited), "DO NOTHING")
 
 
-def raise_bounds(connection: Connection, user_id: int, day: int, visits: int) -> None:
+def raise_bounds(connection: Connection, workspace_id: int, day: int, visits: int) -> None:
     """Raises all bounds of a day by late clicks, when its rows are removed: any link may have had them."""
-    changed = update(LISTS).where(*of_day(user_id, day))
+    changed = update(LISTS).where(*of_day(workspace_id, day))
     connection.execute(changed.values(at_most=LISTS.c.at_most + visits))
 
 
-def of_day(user_id: int, day: int) -> tuple[ColumnElement[bool], ...]:
+def of_day(workspace_id: int, day: int) -> tuple[ColumnElement[bool], ...]:
     """Conditions of a day's list, humans and bots: the key begins with these columns."""
-    return LISTS.c.user_id == user_id, LISTS.c.is_bot.in_((False, True)), LISTS.c.day == day
+    return LISTS.c.user_id == workspace_id, LISTS.c.is_bot.in_((False, True)), LISTS.c.day == day
 
 
 def find_bounds(bind: Bind, scope: Scope, first: int, last: int) -> Bounds | None:

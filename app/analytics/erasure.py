@@ -1,4 +1,4 @@
-"""Erases all that is stored of the clicks on one owner's links.
+"""Erases all that is stored of the clicks on one workspace's links.
 
 Each transaction removes a few thousand rows at most, because the ingest waits meanwhile. Interned texts are
 removed later, if no other owner's rows name them (interning_cleanup.py).
@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Engine, Table, bindparam, delete, select, 
 
 from app.analytics import interning_state
 from app.analytics.clickhouse.client import clickhouse_of
-from app.analytics.clickhouse.schema import erase_owner
+from app.analytics.clickhouse.schema import erase_owner, owners
 from app.analytics.engine import open_engine
 from app.analytics.models import Click
 from app.analytics.periods import DAY_MS
@@ -32,30 +32,41 @@ OF_LINKS = [table for table in OTHERS if "link_id" in table.c and "user_id" not 
 OF_OWNERS = [table for table in OTHERS if "user_id" in table.c]
 
 
-def erase_clicks(settings: Settings, user_id: int, links: Iterable[Sequence[int]]) -> None:
+def erase_clicks(settings: Settings, workspace_id: int, links: Iterable[Sequence[int]]) -> None:
     """Erases the owner's clicks and roll-ups.
 
     `links`: batches of ids of the owner's links. Some of these may have roll-ups but no clicks any more.
     """
     if settings.clickhouse_url:  # besides: what it was copied from may still be in the tables below
-        erase_owner(clickhouse_of(settings.clickhouse_url), user_id)
+        erase_owner(clickhouse_of(settings.clickhouse_url), workspace_id)
     engine = open_engine(settings)
     try:
         # before the clicks, or a running roll-up would write what it has read of them
-        remove_all(engine, OWNER_DAYS, OWNER_DAYS.c.user_id == user_id)
-        while visited := forget_clicks(engine, user_id):
+        remove_all(engine, OWNER_DAYS, OWNER_DAYS.c.user_id == workspace_id)
+        while visited := forget_clicks(engine, workspace_id):
             forget_links(engine, visited)
         for ids in links:
             forget_links(engine, ids)
         for table in OF_OWNERS:
-            remove_all(engine, table, table.c.user_id == user_id)
+            remove_all(engine, table, table.c.user_id == workspace_id)
     finally:
         engine.dispose()
 
 
-def forget_clicks(engine: Engine, user_id: int) -> list[int]:
+def owners_with_clicks(settings: Settings) -> set[int]:
+    """The workspaces that any click is of, also those that are not there any more."""
+    elsewhere = owners(clickhouse_of(settings.clickhouse_url)) if settings.clickhouse_url else set()
+    engine = open_engine(settings)
+    try:
+        with engine.connect() as connection:
+            return elsewhere | set(connection.scalars(select(OWNER_DAYS.c.user_id).distinct()))
+    finally:
+        engine.dispose()
+
+
+def forget_clicks(engine: Engine, workspace_id: int) -> list[int]:
     """Removes a batch of clicks, and when their visitors were first seen; returns the links' ids."""
-    mine = CLICKS.c.user_id == user_id
+    mine = CLICKS.c.user_id == workspace_id
     columns = CLICKS.c.id, CLICKS.c.link_id, CLICKS.c.time_ms, CLICKS.c.visitor
     with engine.begin() as connection:
         write_alone(connection)
@@ -71,7 +82,7 @@ def forget_clicks(engine: Engine, user_id: int) -> list[int]:
             (row.time_ms // DAY_MS, row.visitor, scope)
             for row in found
             if row.visitor is not None
-            for scope in (row.link_id, -user_id)
+            for scope in (row.link_id, -workspace_id)
         }
         if seen:
             rows = [{"d": day, "v": visitor, "s": scope} for day, visitor, scope in sorted(seen)]

@@ -81,6 +81,8 @@ class Click(db.Model):
     id: Mapped[int] = mapped_column(Id, primary_key=True)
     time_ms: Mapped[int] = mapped_column(Id)
     link_id: Mapped[int] = mapped_column(Id)
+    # the id of the workspace, here and in the roll-ups: the name is from when links belonged to users, and
+    # another one would rewrite each of them (docs/decisions/2026-11-25-workspaces.md)
     user_id: Mapped[int] = mapped_column(Id)
     is_bot: Mapped[bool]
     visitor: Mapped[str | None] = mapped_column(String(16))

@@ -20,7 +20,7 @@ def reader_of(bind: Bind) -> ClickReader:
     return SqlReader(bind) if address is None else ClickHouseReader(address, bind)
 
 
-def first_moment(bind: Bind, user_id: int) -> dt.datetime | None:
+def first_moment(bind: Bind, workspace_id: int) -> dt.datetime | None:
     """When the first of the owner's days with clicks begins."""
-    found = reader_of(bind).first_day(user_id)
+    found = reader_of(bind).first_day(workspace_id)
     return None if found is None else dt.datetime.combine(EPOCH + found * ONE_DAY, dt.time(), dt.UTC)

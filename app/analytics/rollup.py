@@ -40,48 +40,48 @@ class DayState(NamedTuple):
     is_pruned: bool
 
 
-def roll_up(engine: Engine, user_id: int, day: int) -> Generator[None, None, None]:
+def roll_up(engine: Engine, workspace_id: int, day: int) -> Generator[None, None, None]:
     """Rolls up a day, for all the owner's links together and for each link with many clicks.
 
     What is written on the way is not read before the day's row says how many rows it stands for.
     """
-    before = state_of(engine, user_id, day)
+    before = state_of(engine, workspace_id, day)
     if before is None:
         return
     with InOrder() as visits:
-        yield from visits.fill(engine, user_id, day)
+        yield from visits.fill(engine, workspace_id, day)
         tally = Tally(large_links(visits.visited))
         for rows in visits.chunks(TALLIED):
             tally.add(rows)
             yield
-    values = [(OWNER_VALUES, tally.owner_rows(user_id, day)), (LINK_VALUES, tally.link_rows(day))]
+    values = [(OWNER_VALUES, tally.owner_rows(workspace_id, day)), (LINK_VALUES, tally.link_rows(day))]
     for table, some in ((table, some) for table, all_ in values for some in split_sequence(all_, WRITTEN)):
         with engine.begin() as connection:
-            if not is_still(connection, user_id, day, before):
+            if not is_still(connection, workspace_id, day, before):
                 return
             bulk.insert_or_replace(connection, table, some)
         yield
     with engine.begin() as connection:
-        if is_still(connection, user_id, day, before):
-            day_lists.store_list(connection, user_id, day, visits.visited)
-            connection.execute(day_of(user_id, day).values(rolled=before.visits))
+        if is_still(connection, workspace_id, day, before):
+            day_lists.store_list(connection, workspace_id, day, visits.visited)
+            connection.execute(day_of(workspace_id, day).values(rolled=before.visits))
 
 
-def prune_day(engine: Engine, user_id: int, day: int) -> Generator[None, None, None]:
+def prune_day(engine: Engine, workspace_id: int, day: int) -> Generator[None, None, None]:
     """Removes a day's rows in batches, and adds them to its roll-ups, also those of each link.
 
     Both happen in the same transaction, so a click is always in exactly one of the two, and so is a visitor
     with each value. The earlier roll-ups are removed first. Rows that come later are added in the same way.
     """
-    before = state_of(engine, user_id, day)
+    before = state_of(engine, workspace_id, day)
     if before is None:
         return
     with InOrder() as visits:
-        yield from visits.fill(engine, user_id, day)
+        yield from visits.fill(engine, workspace_id, day)
         links = sorted({link_id for _, link_id in visits.visited})
-        if not is_counted(engine, user_id, day, before, visits.visited.total()):
+        if not is_counted(engine, workspace_id, day, before, visits.visited.total()):
             return
-        if not before.is_pruned and not (yield from remove_rollups(engine, user_id, day, links)):
+        if not before.is_pruned and not (yield from remove_rollups(engine, workspace_id, day, links)):
             return
         tally, is_first = PrunedRowsTally(), True
         for rows in visits.chunks(PRUNED):
@@ -90,18 +90,18 @@ def prune_day(engine: Engine, user_id: int, day: int) -> Generator[None, None, N
             with engine.begin() as connection:
                 write_alone(connection)
                 is_begun = before.is_pruned or not is_first
-                if not remove_rows(connection, user_id, day, rows, is_begun=is_begun):
+                if not remove_rows(connection, workspace_id, day, rows, is_begun=is_begun):
                     connection.rollback()  # another process prunes that day
                     return
-                bulk.insert_or_add(connection, OWNER_VALUES, tally.owner_rows(user_id, day))
+                bulk.insert_or_add(connection, OWNER_VALUES, tally.owner_rows(workspace_id, day))
                 bulk.insert_or_add(connection, LINK_VALUES, tally.link_rows(day))
                 if is_first:
-                    note_list(connection, user_id, day, visits.visited, is_late=before.is_pruned)
+                    note_list(connection, workspace_id, day, visits.visited, is_late=before.is_pruned)
             is_first = False
             yield
 
 
-def is_counted(engine: Engine, user_id: int, day: int, before: DayState, rows: int) -> bool:
+def is_counted(engine: Engine, workspace_id: int, day: int, before: DayState, rows: int) -> bool:
     """Whether all rows of the day were found; a day that has fewer than stored is corrected.
 
     Without that it would wait forever for rows that do not exist. False if rows came or went meanwhile.
@@ -109,18 +109,18 @@ def is_counted(engine: Engine, user_id: int, day: int, before: DayState, rows: i
     if rows >= before.visits:
         return True
     with engine.begin() as connection:
-        is_same = is_still(connection, user_id, day, before)
+        is_same = is_still(connection, workspace_id, day, before)
         if is_same:
-            connection.execute(day_of(user_id, day).values(visits=rows))
+            connection.execute(day_of(workspace_id, day).values(visits=rows))
     return is_same
 
 
 def remove_rows(
-    connection: Connection, user_id: int, day: int, rows: Sequence[Any], *, is_begun: bool
+    connection: Connection, workspace_id: int, day: int, rows: Sequence[Any], *, is_begun: bool
 ) -> bool:
     """Removes rows; returns whether all of them still existed, in a day of the expected state."""
     expected = OwnerDay.is_pruned if is_begun else OwnerDay.rolled == EMPTIED
-    said = day_of(user_id, day).where(expected, OwnerDay.is_pruned.is_(is_begun))
+    said = day_of(workspace_id, day).where(expected, OwnerDay.is_pruned.is_(is_begun))
     if (
         connection.execute(said.values(visits=OwnerDay.visits - len(rows), rolled=0, is_pruned=True)).rowcount
         != 1
@@ -134,25 +134,25 @@ def remove_rows(
 
 
 def note_list(
-    connection: Connection, user_id: int, day: int, visited: day_lists.Visited, *, is_late: bool
+    connection: Connection, workspace_id: int, day: int, visited: day_lists.Visited, *, is_late: bool
 ) -> None:
     if not is_late:
-        day_lists.store_list(connection, user_id, day, visited)
+        day_lists.store_list(connection, workspace_id, day, visited)
     elif visited:
-        day_lists.raise_bounds(connection, user_id, day, max(visited.values()))
+        day_lists.raise_bounds(connection, workspace_id, day, max(visited.values()))
 
 
 def remove_rollups(
-    engine: Engine, user_id: int, day: int, links: Sequence[int]
+    engine: Engine, workspace_id: int, day: int, links: Sequence[int]
 ) -> Generator[None, None, bool]:
     """Removes the roll-ups of a day that still has all its rows; False if another process changed the day."""
     with engine.begin() as connection:
         write_alone(connection)
-        marked = day_of(user_id, day).where(OwnerDay.is_pruned.is_(False))
+        marked = day_of(workspace_id, day).where(OwnerDay.is_pruned.is_(False))
         if connection.execute(marked.values(rolled=EMPTIED)).rowcount != 1:
             return False
     yield
-    values = [(OWNER_VALUES, OWNER_VALUES.c.user_id == user_id)]
+    values = [(OWNER_VALUES, OWNER_VALUES.c.user_id == workspace_id)]
     values += [(LINK_VALUES, LINK_VALUES.c.link_id.in_(some)) for some in split_sequence(links, LINKS)]
     for table, whose in values:
         key = table.c.dimension.in_(NUMBERS), table.c.is_bot.in_((False, True)), table.c.day == day
@@ -160,7 +160,7 @@ def remove_rollups(
         while is_left:
             with engine.begin() as connection:
                 write_alone(connection)
-                now = state_in(connection, user_id, day)
+                now = state_in(connection, workspace_id, day)
                 if now is None or now.is_pruned or now.rolled != EMPTIED:
                     return False
                 is_left = remove_values(connection, table, whose, *key) == WRITTEN
@@ -184,22 +184,22 @@ def large_links(visited: day_lists.Visited) -> set[int]:
     return {link_id for link_id, count in totals.items() if count >= rollup_models.MANY}
 
 
-def is_still(connection: Connection, user_id: int, day: int, before: DayState) -> bool:
+def is_still(connection: Connection, workspace_id: int, day: int, before: DayState) -> bool:
     write_alone(connection)
-    return state_in(connection, user_id, day) == before
+    return state_in(connection, workspace_id, day) == before
 
 
-def state_of(engine: Engine, user_id: int, day: int) -> DayState | None:
+def state_of(engine: Engine, workspace_id: int, day: int) -> DayState | None:
     with engine.connect().execution_options(reads=True) as connection:
-        return state_in(connection, user_id, day)
+        return state_in(connection, workspace_id, day)
 
 
-def state_in(connection: Connection, user_id: int, day: int) -> DayState | None:
+def state_in(connection: Connection, workspace_id: int, day: int) -> DayState | None:
     """The state of a day; None if the owner was deleted."""
     wanted = select(OwnerDay.visits, OwnerDay.rolled, OwnerDay.is_pruned)
-    row = connection.execute(wanted.where(OwnerDay.user_id == user_id, OwnerDay.day == day)).first()
+    row = connection.execute(wanted.where(OwnerDay.user_id == workspace_id, OwnerDay.day == day)).first()
     return DayState(*row) if row else None
 
 
-def day_of(user_id: int, day: int) -> Update:
-    return update(OwnerDay).where(OwnerDay.user_id == user_id, OwnerDay.day == day)
+def day_of(workspace_id: int, day: int) -> Update:
+    return update(OwnerDay).where(OwnerDay.user_id == workspace_id, OwnerDay.day == day)

@@ -61,11 +61,11 @@ def write_alone(connection: Connection) -> None:
 def sum_visits(visits: Iterable[Visited]) -> Sums:
     sums = Sums(Counter(), {}, Counter())
     pageviews, firsts, days = sums
-    for time_ms, link_id, user_id, is_bot, visitor in visits:
+    for time_ms, link_id, workspace_id, is_bot, visitor in visits:
         quarter = time_ms // QUARTER_MS
         day = quarter // QUARTERS
-        days[user_id, day] += 1
-        for whose in (link_id, -user_id):
+        days[workspace_id, day] += 1
+        for whose in (link_id, -workspace_id):
             pageviews[whose, is_bot, quarter] += 1
             if visitor is not None:
                 who = (day, visitor, whose)
@@ -91,6 +91,6 @@ def count_arrivals(connection: Connection, firsts: dict[Who, tuple[int, bool]]) 
 
 
 def note_days(connection: Connection, days: Counter[tuple[int, int]]) -> None:
-    rows = [(user_id, day, visits, None, False) for (user_id, day), visits in sorted(days.items())]
+    rows = [(workspace_id, day, visits, None, False) for (workspace_id, day), visits in sorted(days.items())]
     more = "(user_id, day) DO UPDATE SET visits = owner_day.visits + excluded.visits"
     bulk.insert_rows(connection, OWNER_DAYS, rows, more)

@@ -45,11 +45,11 @@ class InOrder:
     ) -> None:
         self._file.close()
 
-    def fill(self, engine: Engine, user_id: int, day: int) -> Iterator[None]:
+    def fill(self, engine: Engine, workspace_id: int, day: int) -> Iterator[None]:
         after = day * DAY_MS, 0
         while True:
             with engine.connect().execution_options(reads=True) as connection:
-                rows = connection.execute(wanted(user_id, day, after)).all()
+                rows = connection.execute(wanted(workspace_id, day, after)).all()
             self.visited.update((bool(row.is_bot), row.link_id) for row in rows)
             self._file.execute("BEGIN")
             self._file.executemany(self._insert, [row[1:] for row in rows])
@@ -77,12 +77,16 @@ class InOrder:
             yield rows
 
 
-def wanted(user_id: int, day: int, after: tuple[int, int]) -> Select[Any]:
+def wanted(workspace_id: int, day: int, after: tuple[int, int]) -> Select[Any]:
     """The next rows of the day, in the order of the index. (Ids are not in the order of time.)"""
     key = CLICKS.c.time_ms, CLICKS.c.id
     visitor = func.coalesce(CLICKS.c.visitor, "").label("visitor")
     values = (func.coalesce(column(name), NO_VALUE).label(name) for name in COLUMNS)
     found = select(CLICKS.c.time_ms, visitor, CLICKS.c.id, CLICKS.c.is_bot, CLICKS.c.link_id, *values)
-    mine = CLICKS.c.user_id == user_id, CLICKS.c.time_ms >= after[0], CLICKS.c.time_ms < (day + 1) * DAY_MS
+    mine = (
+        CLICKS.c.user_id == workspace_id,
+        CLICKS.c.time_ms >= after[0],
+        CLICKS.c.time_ms < (day + 1) * DAY_MS,
+    )
     later = tuple_(*key) > tuple_(*after)
     return found.select_from(source([*DIMENSIONS])).where(*mine, later).order_by(*key).limit(READ)

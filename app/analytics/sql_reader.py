@@ -30,18 +30,18 @@ class SqlReader:
     def __init__(self, bind: Bind) -> None:
         self._bind = bind
 
-    def first_day(self, user_id: int) -> int | None:
-        return day_state.first_day(self._bind, user_id)
+    def first_day(self, workspace_id: int) -> int | None:
+        return day_state.first_day(self._bind, workspace_id)
 
     def has_visits(self, link_ids: Sequence[int]) -> bool:
         return day_state.has_visits(self._bind, link_ids)
 
-    def count_rows(self, user_id: int) -> int:
-        rows = select(func.coalesce(func.sum(OwnerDay.visits), 0)).where(OwnerDay.user_id == user_id)
+    def count_rows(self, workspace_id: int) -> int:
+        rows = select(func.coalesce(func.sum(OwnerDay.visits), 0)).where(OwnerDay.user_id == workspace_id)
         return int(self._bind.scalar(rows) or 0)
 
-    def last_pruned(self, user_id: int, first: int, last: int) -> int | None:
-        return day_state.last_pruned(self._bind, user_id, first, last)
+    def last_pruned(self, workspace_id: int, first: int, last: int) -> int | None:
+        return day_state.last_pruned(self._bind, workspace_id, first, last)
 
     def by_day(self, scope: Scope, period: Period) -> list[VisitCounts]:
         return totals.by_day(self._bind, scope, period)

@@ -59,11 +59,11 @@ class Tally:
                         said.add(of_link)
                         count[1] += 1
 
-    def owner_rows(self, user_id: int, day: int) -> list[tuple[Any, ...]]:
+    def owner_rows(self, workspace_id: int, day: int) -> list[tuple[Any, ...]]:
         """Rows for the table `OwnerValue`; the counts start over at zero."""
         found, self.owner = self.owner, counts()
         return [
-            (user_id, number, bool(is_bot), day, *rest, *count)
+            (workspace_id, number, bool(is_bot), day, *rest, *count)
             for (number, is_bot, *rest), count in found.items()
         ]
 

@@ -8,6 +8,7 @@ from typing import Any
 from flask import Response
 
 from app.accounts.access import Access
+from app.accounts.rights import OWNER
 from app.api import envelope, present
 from app.api.auth import authenticated_user, may, request_access, request_key
 from app.api.blueprint import blueprint
@@ -112,7 +113,11 @@ def read_user() -> Response:
 
 @blueprint.get("/audit", endpoint="audit", strict_slashes=False)
 def find_audit_entries() -> Response:
-    """Lists what concerns the user. It holds no secret: a collector of logs may use a key that only reads."""
-    user_id = authenticated_user().id
-    page = find_page(log_of(user_id), user_id, dict(read_list_query()))
-    return envelope.listed(page, [visible_values(entry, AuditReader(user_id)) for entry in page.rows])
+    """Lists what concerns the user, and to owners what happened in the workspace.
+
+    It holds no secret: a collector of logs may use a key that only reads.
+    """
+    mine = request_access().workspace_id
+    reader = AuditReader(authenticated_user().id, mine if request_key().role == OWNER else None)
+    page = find_page(log_of(mine, reader), mine, dict(read_list_query()))
+    return envelope.listed(page, [visible_values(entry, reader) for entry in page.rows])

@@ -50,6 +50,7 @@ ACTIONS: Mapping[str, Action] = {
     "workspace.created": Action(MEMBERS, is_content=True),
     "workspace.renamed": Action(MEMBERS, is_content=True),
     "workspace.deleted": Action(MEMBERS, is_content=True),
+    "workspace.restored": Action(MEMBERS, is_content=True),
     "user.updated": Action(SETTINGS),
     "password.reset_requested": Action(SETTINGS),
     "password.changed": Action(SETTINGS),

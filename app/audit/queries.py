@@ -1,4 +1,4 @@
-"""Reads the audit log: an account's own entries, or the instance's, filtered, newest first."""
+"""Reads the audit log: an account's own entries, a workspace's, or the instance's, filtered, newest first."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ BATCH_SIZE = 1000  # rows of an export in one read
 
 @dataclass(frozen=True, kw_only=True)
 class AuditQuery:
-    """Filters of the audit log. `user_id`: entries about or by this user; None for all of the instance.
+    """Filters of the audit log.
 
+    `user_id`: entries about or by this user. `workspace_id`: entries of this workspace. None: of all.
     `first` to `last`: moments, the last excluded. `before`: only entries with a lower id, for the next page.
     """
 
     user_id: int | None = None
+    workspace_id: int | None = None
     group: str = ""
     first: dt.datetime | None = None
     last: dt.datetime | None = None
@@ -35,6 +37,8 @@ def select_entries(query: AuditQuery) -> Select[AuditEntry]:
     found = select(AuditEntry).order_by(AuditEntry.id.desc())
     if query.user_id is not None:
         found = found.where(concerns(query.user_id))
+    if query.workspace_id is not None:
+        found = found.where(AuditEntry.workspace_id == query.workspace_id)
     if query.group:
         found = found.where(is_of_group(query.group))
     if query.email:

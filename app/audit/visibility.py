@@ -10,17 +10,25 @@ from app.core.clock import format_utc
 
 
 class AuditReader(NamedTuple):
-    """The reader of entries: a user (their own), or with `user_id` None an admin (the instance's)."""
+    """The reader of entries: a user (their own), or with `user_id` None an admin (the instance's).
+
+    `workspace_id`: the workspace that the user reads the entries of as one of its owners.
+    """
 
     user_id: int | None
+    workspace_id: int | None = None
 
     def sees_content(self) -> bool:
-        """Admins see no owner's content: neither the names of links and other rows, nor their changes."""
+        """Admins see no workspace's content: neither the names of links and other rows, nor their changes."""
         return self.user_id is not None
 
     def sees_actor(self, entry: AuditEntry) -> bool:
-        """Owners see neither other actors nor their networks. Failed tries, without an actor, show theirs."""
-        return self.user_id is None or entry.actor_id in {None, self.user_id}
+        """Users see neither other actors nor their networks, save owners those in their workspace.
+
+        Failed tries, without an actor, show theirs.
+        """
+        is_in_own = self.workspace_id is not None and entry.workspace_id == self.workspace_id
+        return self.user_id is None or is_in_own or entry.actor_id in {None, self.user_id}
 
 
 def visible_values(entry: AuditEntry, reader: AuditReader) -> dict[str, Any]:

@@ -67,10 +67,10 @@ def export_links(email: str, kind: str, filters: tuple[str, ...], output: Path |
     asked = dict(each.partition("=")[::2] for each in filters)
     base = settings().base_url or known_site(settings())
     user = require_user(email)
-    begin_write(db.session)
-    record(db.session, "links.exported", account=user, format=kind)
-    db.session.commit()
     mine = access_of(user).workspace_id
+    begin_write(db.session)
+    record(db.session, "links.exported", account=user, workspace_id=mine, format=kind)
+    db.session.commit()
     found = export(mine, asked, kind, lambda url, domain: short_url_at(domain or base, url))
     if output is None:
         sys.stdout.writelines(found)

@@ -3,11 +3,14 @@
 # see docs/decisions/2026-11-25-engines-that-do-not-answer.md
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from redis import Redis
-from redis.backoff import NoBackoff
-from redis.retry import Retry
+from app.core.late_modules import LateModule
+
+if TYPE_CHECKING:
+    import redis as redis  # for all that talk to Redis
+else:
+    redis = LateModule("redis")
 
 # the most that a request waits for a Redis that does not answer, once: a circuit breaker keeps others away
 ANSWER_SECONDS = 0.2
@@ -20,13 +23,13 @@ def connection_options(seconds: float = ANSWER_SECONDS) -> dict[str, Any]:
         "socket_timeout": seconds,
         "socket_connect_timeout": seconds,
         "protocol": 2,
-        "retry": Retry(NoBackoff(), 0),
+        "retry": redis.retry.Retry(redis.backoff.NoBackoff(), 0),
     }
 
 
-def connect(redis_url: str, seconds: float = ANSWER_SECONDS) -> Redis:
+def connect(redis_url: str, seconds: float = ANSWER_SECONDS) -> redis.Redis:
     """A client with a pool of connections, which are opened when they are needed."""
-    return Redis.from_url(redis_url, **connection_options(seconds))
+    return redis.Redis.from_url(redis_url, **connection_options(seconds))
 
 
 def ping(redis_url: str) -> None:

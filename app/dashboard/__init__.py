@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Flask
 
 # each module adds its pages to a blueprint when it is imported
-from app.dashboard import domains, home, members, palette, pixels, projects, trash  # noqa: F401
+from app.dashboard import domains, home, members, palette, pixels, projects, trash, workspaces  # noqa: F401
 from app.dashboard.account import api_keys, api_page, data, email, settings, two_factor  # noqa: F401
 from app.dashboard.account import passkeys as account_passkeys  # noqa: F401
 from app.dashboard.account import sessions as account_sessions  # noqa: F401

@@ -1,18 +1,23 @@
-"""Pages of a workspace's members, of invitations into it, and of new workspaces."""
+"""Pages of a workspace's members, and of invitations into it.
+
+Who lets somebody in, makes a member owner or removes one is asked for the password again.
+"""
 
 from __future__ import annotations
 
-from flask import Response, flash, redirect, render_template, url_for
+from flask import Response, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from app.accounts import member_invitations, workspaces
+from app.accounts.deletion.workspace import deleted_workspaces, gone_from
 from app.accounts.models import User, Workspace, WorkspaceInvitation, WorkspaceMember
 from app.accounts.ownership import get_owned
-from app.accounts.rights import EDITOR, ROLES
+from app.accounts.rights import EDITOR, OWNER, ROLES
 from app.accounts.workspace_forms import MemberForm, MemberInvitationForm, WorkspaceForm
 from app.core.database import begin_write
 from app.core.extensions import db
 from app.dashboard.auth.access import signed_in_user, submitted_form
+from app.dashboard.auth.reauthentication import reauthenticated
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.workspace import current_access, may, workspace_id
@@ -48,6 +53,8 @@ def render_page(
         role_form=MemberForm(None, owner=access),
         address=address,
         roles=list(ROLES.items()),
+        deleted=deleted_workspaces(signed_in_user()),
+        ends_of=gone_from,
         zone=rendering.owner_zone(),
     )
     return Response(body, status)
@@ -66,7 +73,14 @@ def rename() -> ResponseReturnValue:
     return back(_("The name is saved."))
 
 
+def ask_invite() -> ResponseReturnValue:
+    form = MemberInvitationForm(submitted_form(), owner=current_access())
+    form.validate()
+    return render_page(inviting=form)
+
+
 @blueprint.post("/workspace/invite", endpoint="workspace_invite")
+@reauthenticated(ask_invite)
 def invite() -> ResponseReturnValue:
     """Invite an address. The one-time link is in this one answer, and in the mail if one is sent."""
     form = MemberInvitationForm(submitted_form(), owner=current_access())
@@ -91,7 +105,38 @@ def revoke(id: int) -> ResponseReturnValue:
     return back(_("The invitation is revoked."))
 
 
+def makes_owner() -> bool:
+    return "role" in submitted_form() and submitted_form().last("role") == OWNER
+
+
+def ask_role(id: int) -> ResponseReturnValue:
+    return ask_again(
+        id, _("Make this member owner?"), _("Owners do everything here: they can remove you, too.")
+    )
+
+
+def ask_removal(id: int) -> ResponseReturnValue:
+    return ask_again(id, _("Remove this member?"), _("What the member made stays in the workspace."))
+
+
+def ask_again(id: int, heading: str, meaning: str) -> ResponseReturnValue:
+    """The form with the password that sends the same request once more."""
+    body = render_template(
+        f"{FOLDER}/page_of.html",
+        fragment=f"{FOLDER}/_again.html",
+        in_dialog=False,
+        here="workspace",
+        heading=heading,
+        meaning=meaning,
+        member=workspaces.get_member(workspace_id(), id),
+        sent=submitted_form().last("role") if makes_owner() else "",
+        action=request.path,
+    )
+    return Response(body)
+
+
 @blueprint.post("/workspace/members/<int:id>/role", endpoint="workspace_role")
+@reauthenticated(ask_role, needs=makes_owner)
 def change_role(id: int) -> ResponseReturnValue:
     member = workspaces.get_member(workspace_id(), id)
     form = MemberForm(submitted_form(), owner=current_access(), stored=member)
@@ -107,6 +152,7 @@ def change_role(id: int) -> ResponseReturnValue:
 
 
 @blueprint.post("/workspace/members/<int:id>/remove", endpoint="workspace_remove")
+@reauthenticated(ask_removal)
 def remove(id: int) -> ResponseReturnValue:
     return end(workspaces.get_member(workspace_id(), id), _("The member is removed."))
 
@@ -140,19 +186,7 @@ def back_with(refused: workspaces.LastOwner) -> ResponseReturnValue:
     return rendering.redirect_with("", url_for("dashboard.workspace"), warning=str(refused.errors[0].title))
 
 
-# --- pages outside of workspaces
-
-
-@blueprint.post("/workspaces/new", endpoint="workspaces_new")
-def create() -> ResponseReturnValue:
-    form = WorkspaceForm(submitted_form(), owner=None)
-    form.require_valid()
-    begin_write(db.session)
-    row = workspaces.create(db.session.get_one(User, signed_in_user().id), form.changes["name"])
-    workspaces.note_created(row)
-    db.session.commit()
-    message = _("The workspace is there. Invite members to it.")
-    return rendering.redirect_with(message, url_for("dashboard.workspace", workspace_in_address=row.id))
+# --- pages of who is invited
 
 
 @blueprint.get("/join", endpoint="join")

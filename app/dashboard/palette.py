@@ -17,7 +17,7 @@ from app.dashboard.links.filters import LISTING
 from app.dashboard.links.rows import host_of, short_address, short_url
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
-from app.dashboard.shared.workspace import action_of, may, workspace_id
+from app.dashboard.shared.workspace import may_use, workspace_id
 from app.i18n.messages import lazy_gettext as _l
 from app.input.params import MAX_CHARACTERS, ParamReader, bounded
 from app.links.models import Link
@@ -63,12 +63,8 @@ COMMANDS = (
 @blueprint.get("/palette", endpoint="palette")
 def show_entries() -> str:
     """The pages and the commands that the reader may use, for the palette to choose from."""
-    commands = [one for one in COMMANDS if not one.endpoint or may(right_of(one.endpoint))]
+    commands = [one for one in COMMANDS if not one.endpoint or may_use(one.endpoint)]
     return render_template("dashboard/palette/_entries.html", pages=rendering.navigation(), commands=commands)
-
-
-def right_of(name: str) -> str:
-    return action_of(f"{blueprint.name}.{name}", "GET")
 
 
 @blueprint.get("/palette/links", endpoint="palette_links")

@@ -37,9 +37,8 @@ def create(access: Access, changes: dict[str, Any]) -> Domain:
 
 
 def note(domain: Domain, action: str, **changes: Any) -> None:
-    record(
-        db.session, action, owner_id=domain.user_id, on=Object("domain", domain.id, domain.host), **changes
-    )
+    on = Object("domain", domain.id, domain.host)
+    record(db.session, action, owner_id=domain.user_id, workspace_id=domain.workspace_id, on=on, **changes)
 
 
 def update(domain: Domain, changes: dict[str, Any]) -> Domain:

@@ -31,6 +31,7 @@ MAX_STREAMS = 64
 STALLED_SECONDS = 30.0
 
 BODY = "http.response.body"
+NO_BODY = {"type": BODY, "body": b""}
 Headers = list[tuple[str, str]]
 Found = TypeVar("Found")
 log = logging.getLogger(__name__)
@@ -58,6 +59,12 @@ class SentFile:
 def send_start(proto: AsgiProtocol, status: str, headers: Headers) -> None:
     pairs = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
     proto.send({"type": "http.response.start", "status": int(status[:3]), "headers": pairs})
+
+
+def send_redirect(proto: AsgiProtocol, status: int, headers: list[tuple[bytes, bytes]]) -> None:
+    """Send a redirect, which has no body. Its headers are those of `find_redirect`."""
+    proto.send({"type": "http.response.start", "status": status, "headers": headers})
+    proto.send(NO_BODY)
 
 
 def send_whole(proto: AsgiProtocol, status: str, headers: Headers, body: bytes) -> None:

@@ -19,9 +19,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from werkzeug.exceptions import ClientDisconnected, RequestEntityTooLarge
 
 from app.core.counters import count_redirect
-from app.http_server.answers import AsgiAnswer, SentFile, Streams, StreamStoppedError, send_whole
+from app.http_server.answers import AsgiAnswer, SentFile, Streams, StreamStoppedError, send_redirect
 from app.http_server.body_inputs import FailedInput, StreamedInput
-from app.http_server.environ import Environ, build_environ
+from app.http_server.environ import Environ, build_environ, build_visit_environ, visit_keys
 from app.http_server.granian_worker import AsgiProtocol, Watcher
 from app.http_server.pauses import Pauses
 from app.http_server.pools import Pool, RequestJob
@@ -74,6 +74,7 @@ class Dispatcher:
         self.is_hot = (
             front.redirect_context.settings.journal_sync != "group"
         )  # with "group" an answer waits for the disk
+        self.visit_keys = visit_keys(front.redirect_context.country_key)
         self.refusals = Refusals(app, front)
         self.senders = Senders(app)
         self.pauses = Pauses(loop)
@@ -91,14 +92,14 @@ class Dispatcher:
         """Answer a request or hand it on. Runs in granian's thread: it never waits and never raises."""
         started = perf_counter_ns()
         try:
-            environ = build_environ(watcher.scope)
-            found = self.front.answer_from_memory(environ) if self.is_hot else None
+            found = None
+            if self.is_hot:
+                found = self.front.answer_from_memory(build_visit_environ(watcher.scope, self.visit_keys))
             if found is not None:
-                status, headers = found
-                send_whole(watcher.proto, status, headers, b"")
+                send_redirect(watcher.proto, *found)
                 count_redirect(perf_counter_ns() - started)
             else:
-                self.dispatch(environ, watcher.proto)
+                self.dispatch(build_environ(watcher.scope), watcher.proto)
         except Exception as error:
             log.exception("a request failed before it was dispatched")
             watcher.err(error)

@@ -15,7 +15,6 @@ from app.accounts.access import Access
 from app.accounts.models import ApiKey, Passkey, User, UserSession
 from app.accounts.oidc.models import OidcIdentity
 from app.accounts.rights import may
-from app.accounts.workspaces import access_of
 from app.analytics import export, statistics
 from app.analytics.dimensions import TYPES
 from app.analytics.readers import first_moment, reader_of
@@ -65,8 +64,8 @@ TABLES: Mapping[str, Any] = {
 }
 # whatever workspace it is of or in
 OF_USER = {SavedView, ApiKey, UserSession, Passkey, OidcIdentity}
-# left out for viewers of the workspace, who see no secrets of links and handlers
-SECRET = {"links.json", "notification-handlers.json", "trash.json"}
+# left out for viewers of the workspace, who see no secrets of links and handlers, and no share addresses
+SECRET = {"links.json", "notification-handlers.json", "trash.json", "share-addresses.json"}
 README = """Everything that Waypost has of {email}, as of {moment} UTC.
 
 account.json                 the account and its settings
@@ -101,21 +100,19 @@ class Member:
     is_text: bool = True
 
 
-def size_of(user: User) -> int:
+def size_of(access: Access) -> int:
     """The approximate number of lines of all files."""
-    access = access_of(user)
     counted = [select(func.count()).where(own(model, access)) for model in TABLES.values()]
     links = select(func.count()).where(Link.workspace_id == access.workspace_id)
     each = [int(db.session.scalar(query) or 0) for query in (links, links, *counted)]
     return sum(each) + reader_of(db.session).count_rows(access.workspace_id) + 200
 
 
-def members(user_id: int, site: str) -> Iterator[Member]:
-    user = db.session.get_one(User, user_id)
+def members(access: Access, site: str) -> Iterator[Member]:
+    user = db.session.get_one(User, access.user.id)
     yield Member("README.txt", [README.format(email=user.email, moment=format_utc(now()))])
     account = {column.key: getattr(user, column.key) for column in User.__table__.columns}
     yield Member("account.json", [json.dumps(row_values(account), indent=2, ensure_ascii=False), "\n"])
-    access = access_of(user)
     db.session.rollback()
     short_url = SiteUrls(site, site).short_url
     yield Member("links.csv", as_csv(pages(access.workspace_id, (), short_url)))

@@ -11,6 +11,8 @@ from pathlib import Path
 from sqlalchemy import update
 
 from app.accounts.models import User
+from app.accounts.rights import may
+from app.accounts.workspaces import access_of
 from app.core.clock import now
 from app.core.config import Settings
 from app.core.database import begin_write
@@ -65,12 +67,14 @@ def run(archive_id: int, settings: Settings) -> None:
     path = archives.path_of(settings.data_dir, row.file)
     draft = path.with_suffix(".part")
     user, site, tries = db.session.get_one(User, row.user_id), row.site, row.tries
+    access = access_of(user)
+    what = {"workspace_id": access.workspace_id, "has_secrets": may(access, "read_secrets")}
     try:
         if tries >= archives.TRIES:
             making.tell(state=archives.FAILED, problem=PROBLEM)
             return
-        making.tell(state=archives.MAKING, tries=tries + 1, done=0, total=size_of(user))
-        write(draft, members(user.id, site), making)
+        making.tell(state=archives.MAKING, tries=tries + 1, done=0, total=size_of(access), **what)
+        write(draft, members(access, site), making)
         draft.replace(path)
         shared_files.store(db.session, path, after_part=lambda: making.add(0))
         size = path.stat().st_size

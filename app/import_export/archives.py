@@ -17,6 +17,8 @@ from sqlalchemy import ColumnElement, delete, or_, select
 from sqlalchemy.exc import IntegrityError
 
 from app.accounts.models import User
+from app.accounts.rights import may
+from app.accounts.workspaces import access_of
 from app.core.clock import now
 from app.core.database import AnySession
 from app.core.error_boundary import ErrorBoundary
@@ -46,9 +48,18 @@ def path_of(data_dir: Path, name: str) -> Path:
 
 
 def find_archive(user: User) -> Archive | None:
-    """The user's archive, finished or not; None once it has expired."""
+    """The user's archive, finished or not; None once it has expired, or the user may not see all of it."""
     row = db.session.scalar(select(Archive).where(Archive.user_id == user.id))
-    return None if row is None or is_old(row) else row
+    if row is None or is_old(row):
+        return None
+    return row if row.state != DONE or may_see(user, row) else None
+
+
+def may_see(user: User, row: Archive) -> bool:
+    """Whether the user is still in the workspace of the archive, in a role that sees what is in it."""
+    access = access_of(user)
+    is_inside = row.workspace_id == access.workspace_id
+    return is_inside and (may(access, "read_secrets") or not row.has_secrets)
 
 
 def is_old(row: Archive) -> bool:

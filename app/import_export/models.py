@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, Dialect, ForeignKey, Index, LargeBinary, String, false
+from sqlalchemy import JSON, BigInteger, Dialect, ForeignKey, Index, LargeBinary, String, false, true
 from sqlalchemy.orm import Mapped, mapped_column
 from sqlalchemy.types import TypeDecorator
 
@@ -84,12 +84,16 @@ class Archive(db.Model):
 
     `state` goes from `waiting` over `making` to `done` or `failed`. `file` is its name in DATA_DIR/downloads,
     `site` the base URL of short links from the request. `done` of `total` is the progress, roughly in lines.
+    `workspace_id`: whose rows are in it, since it is made; `has_secrets`: whether passwords and settings of
+    handlers are among them.
     """
 
     __table_args__ = ({"sqlite_autoincrement": True},)
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"), unique=True, index=True)
+    workspace_id: Mapped[int | None] = mapped_column(ForeignKey("workspace.id", ondelete="CASCADE"))
+    has_secrets: Mapped[bool] = mapped_column(default=True, server_default=true())
     state: Mapped[str] = mapped_column(String(16), default="waiting", index=True)
     file: Mapped[str] = mapped_column(String(64))
     site: Mapped[str] = mapped_column(String(512))

@@ -104,7 +104,8 @@ def owned_ids(workspace_id: int, model: type[Any], ids: Collection[int]) -> set[
 class ResourceForm(Form):
     """The input of one resource, on create (`stored` is None) and on update.
 
-    `owner`: the access whose workspace's rows ids may name; the user, where the form is of an account.
+    `owner`: the access whose workspace's rows ids may name; the user or the workspace, where the form is of
+    one itself.
     `like`: a row whose values a new one starts with. `zone`: the time zone of times typed by a person.
     `settings` and `host` (of the request, such as `go.example:8000`): which addresses are allowed, and which
     ones are this instance's.

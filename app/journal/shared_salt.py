@@ -15,7 +15,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
-from redis import RedisError
 from sqlalchemy import Date, Engine, text
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.orm import Mapped, Session, mapped_column
@@ -24,7 +23,7 @@ from app.core.config import Settings
 from app.core.durable_files import create_file, replace_file
 from app.core.encryption import SealedJson, UnreadableSecret, decrypt_text, encrypt_text
 from app.core.extensions import db
-from app.core.redis_client import connect
+from app.core.redis_client import connect, redis
 from app.core.secret_keys.ring import current_keys, derive
 from app.journal.daily_salt import GRACE, KEY_BYTES, directory_of, read
 
@@ -110,7 +109,7 @@ class RedisSalts:
         try:
             self.client.set(name, encrypt_text(salt, key), nx=True, exat=end)
             found = self.client.get(name)
-        except RedisError as error:
+        except redis.RedisError as error:
             raise ConnectionError(f"Redis does not answer: {error}") from error
         if not isinstance(found, bytes):
             raise ConnectionError("Redis forgets what it is given: see its maxmemory-policy")

@@ -75,9 +75,16 @@ def empty_trash(workspace_id: int, ids: Sequence[int] | None = None) -> int:
     previous_uploads.forget(links_of(found))
     remove_rows(db.session, found)
     if found:
-        one = found[0] if len(found) == 1 else None
+        first, one = found[0], found[0] if len(found) == 1 else None
         on = Object(one.kind, one.row_id, one.name) if one else Object("")
-        record(db.session, "trash.purged", owner_id=found[0].user_id, on=on, count=len(found))
+        record(
+            db.session,
+            "trash.purged",
+            owner_id=first.user_id,
+            workspace_id=first.workspace_id,
+            on=on,
+            count=len(found),
+        )
     return len(found)
 
 

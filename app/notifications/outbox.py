@@ -248,5 +248,12 @@ def switch_off(handler: NotificationHandler, reason: str) -> None:
     if session is not None:
         on = Object("notification_handler", handler.id, handler.name)
         told = in_english(reason).partition(":")[0]
-        record(session, "handler.switched_off", owner_id=handler.user_id, on=on, reason=told)
+        record(
+            session,
+            "handler.switched_off",
+            owner_id=handler.user_id,
+            workspace_id=handler.workspace_id,
+            on=on,
+            reason=told,
+        )
     handler.is_enabled, handler.off_reason, handler.failing_since = False, reason, None

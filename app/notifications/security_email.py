@@ -58,6 +58,13 @@ class SecurityMail:
             alone = [_("From now on your password alone signs in to your account.")] if is_off else []
             self.tell(user, _("A passkey was removed"), text, *alone, not_you())
 
+    def identity_linked(self, user: User, email: str) -> None:
+        """Report that a provider of single sign-on signs in to the account. `email`: of the person there."""
+        with in_language(user.language):
+            text = _("From now on %(email)s signs in to your account by single sign-on.", email=email)
+            you = _("If this was not you, unlink it in your account, and set a new password.")
+            self.tell(user, _("Single sign-on is linked to your account"), text, you)
+
     def reset_two_factor(self, user: User) -> None:
         """Switch two-factor authentication off, by the operator.
 

@@ -13,6 +13,7 @@ from app.analytics.dimensions import DIMENSIONS, TYPES
 from app.analytics.params import MAX_VALUE
 from app.audit.actions import ACTIONS, GROUPS
 from app.audit.lists import log_of as audit_log_of
+from app.audit.visibility import AuditReader
 from app.events.feed.params import DEFAULT_LIMIT
 from app.events.feed.reading import MAX_LIMIT
 from app.events.subscriptions.forms import SUBSCRIBED, SubscriptionForm
@@ -246,7 +247,7 @@ OTHERS: tuple[Operation, ...] = (
          status=204),
     call(
         "audit", "GET", "/audit", ACCOUNT, "List the audit log", "AuditEntry", is_list=True,
-        query=of_list(audit_log_of(None)), example={"group": "keys"},
+        query=of_list(audit_log_of(0, AuditReader(None))), example={"group": "keys"},
     ),
     call(
         "openapi", "GET", "/openapi.json", ACCOUNT, "Read this description", "application/json",

@@ -12,7 +12,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from redis.exceptions import RedisError
 from sqlalchemy import NullPool, create_engine
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.orm import Session
@@ -25,7 +24,7 @@ from app.core.database import AnySession, clicks_path, prepare_engine, takes_no_
 from app.core.database_damage import is_damage_noted, is_file_damaged
 from app.core.extensions import db
 from app.core.postgresql import READINESS
-from app.core.redis_client import ping
+from app.core.redis_client import ping, redis
 from app.core.secret_keys.check import KeyState, compare_keys
 from app.core.secret_keys.ring import current_keys
 from app.core.write_stop import is_stopped
@@ -159,7 +158,7 @@ def redis_check(_session: AnySession) -> Check:
         return {"ok": True, "is_set": False}
     try:
         ping(url)
-    except RedisError as error:
+    except redis.RedisError as error:
         log.warning("Redis gives no answer: %s", error)
         return {"ok": False, "is_set": True, "detail": "Redis gives no answer, and REDIS_URL is set"}
     return {"ok": True, "is_set": True}

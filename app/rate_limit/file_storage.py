@@ -8,8 +8,7 @@ import threading
 import time
 from pathlib import Path
 
-from limits.storage import Storage
-from limits.storage.base import MovingWindowSupport
+from app.rate_limit.window_storage import WindowStorage
 
 FILE = "rate_limits.db"  # in DATA_DIR
 FORMER_FILE = "throttles.db"  # its counts of minutes are given up
@@ -30,7 +29,7 @@ RETURNING count, expires
 """
 
 
-class FileStorage(Storage, MovingWindowSupport):
+class FileStorage(WindowStorage):
     """A small SQLite file of hits for the library's moving window, one row for each until it expires.
 
     For its fixed window, which counts thousands, it has one row for each key.
@@ -39,14 +38,11 @@ class FileStorage(Storage, MovingWindowSupport):
     follows each.
     """
 
-    STORAGE_SCHEME = None
-
     def __init__(self, path: Path) -> None:
         super().__init__()
         self.path, self.lock = path, threading.Lock()
         self.connection: sqlite3.Connection | None = None
         self.pid = 0
-        self.counted = threading.local()  # the window that this thread has just added to
 
     @property
     def base_exceptions(self) -> type[Exception]:
@@ -105,29 +101,11 @@ class FileStorage(Storage, MovingWindowSupport):
             oldest, count = self.opened().execute(query, [key, now - expiry]).fetchone()
         return (oldest or now), count
 
-    def incr(self, key: str, expiry: int, amount: int = 1) -> int:
-        """Adds to the open fixed window, or opens one of `expiry` seconds. Returns its count.
-
-        The library asks for the count and the end of that window next: this thread keeps them for it.
-        """
+    def add_to_window(self, key: str, expiry: int, amount: int) -> tuple[int, float]:
         values = {"key": key, "amount": amount, "now": time.time(), "expiry": expiry}
         with self.lock:
-            window = self.opened().execute(COUNT, values).fetchone()
-        self.counted.key, self.counted.window = key, window
-        return int(window[0])
-
-    def get(self, key: str) -> int:
-        return int(self.window(key)[0])
-
-    def get_expiry(self, key: str) -> float:
-        return self.window(key)[1]
-
-    def window(self, key: str) -> tuple[int, float]:
-        """The count of the fixed window that this thread has added to last, and when it ends."""
-        if getattr(self.counted, "key", None) != key:
-            return 0, time.time()
-        window: tuple[int, float] = self.counted.window
-        return window
+            count, expires = self.opened().execute(COUNT, values).fetchone()
+        return int(count), float(expires)
 
     def check(self) -> bool:
         with self.lock:

@@ -10,8 +10,6 @@ from itertools import count
 from typing import Any, LiteralString, cast
 
 import psycopg
-from limits.storage import Storage
-from limits.storage.base import MovingWindowSupport
 from sqlalchemy import JSON, Float, Integer, QueuePool, String, make_url
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -19,6 +17,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app.core.extensions import db
 from app.core.postgresql import Connection, Patience, open_connection
+from app.rate_limit.window_storage import WindowStorage
 
 # the most that a request waits for a server that does not answer, once: a circuit breaker keeps others away
 ANSWER_SECONDS = 0.2
@@ -73,13 +72,11 @@ class RateLimitCount(db.Model):  # type: ignore[name-defined]  # which mypy can'
     expires: Mapped[float] = mapped_column(Float, index=True)
 
 
-class DatabaseStorage(Storage, MovingWindowSupport):
+class DatabaseStorage(WindowStorage):
     """One row for each window, changed by one statement, and so atomic for all machines.
 
     It has connections of its own: the main pool waits for a database that does not answer.
     """
-
-    STORAGE_SCHEME = None
 
     def __init__(self, database_url: str) -> None:
         super().__init__()
@@ -89,7 +86,6 @@ class DatabaseStorage(Storage, MovingWindowSupport):
         self.lock = threading.Lock()
         self.pool, self.pid = self.make_pool(), os.getpid()
         self.written = count(1)
-        self.counted = threading.local()  # the window that this thread has just added to
 
     @property
     def base_exceptions(self) -> tuple[type[Exception], ...]:
@@ -156,28 +152,10 @@ class DatabaseStorage(Storage, MovingWindowSupport):
         oldest, hits = self.run(LOOK, key=moving(key), expiry=expiry, now=now) or (None, 0)
         return (oldest or now), hits
 
-    def incr(self, key: str, expiry: int, amount: int = 1) -> int:
-        """Adds to the open fixed window, or opens one of `expiry` seconds. Returns its count.
-
-        The library asks for the count and the end of that window next: this thread keeps them for it.
-        """
+    def add_to_window(self, key: str, expiry: int, amount: int) -> tuple[int, float]:
         self.prune_at_times()
         window = self.run(COUNT, key=fixed(key), expiry=expiry, amount=amount, now=time.time()) or (0, 0.0)
-        self.counted.key, self.counted.window = key, window
-        return int(window[0])
-
-    def get(self, key: str) -> int:
-        return int(self.window(key)[0])
-
-    def get_expiry(self, key: str) -> float:
-        return self.window(key)[1]
-
-    def window(self, key: str) -> tuple[int, float]:
-        """The count of the fixed window that this thread has added to last, and when it ends."""
-        if getattr(self.counted, "key", None) != key:
-            return 0, time.time()
-        window: tuple[int, float] = self.counted.window
-        return window
+        return int(window[0]), float(window[1])
 
     def check(self) -> bool:
         return self.run("SELECT 1") is not None

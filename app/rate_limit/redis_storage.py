@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from limits.storage import RedisStorage
-from redis import RedisError
 
-from app.core.redis_client import connection_options
+from app.core.redis_client import connection_options, redis
 
 
 class SharedStorage(RedisStorage):
@@ -18,7 +17,7 @@ class SharedStorage(RedisStorage):
 
     @property
     def base_exceptions(self) -> tuple[type[Exception], ...]:
-        return (RedisError, OSError)
+        return (redis.RedisError, OSError)
 
     def remove_newest(self, key: str) -> None:
         """Take back the last hit of a moving window."""

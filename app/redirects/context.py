@@ -22,7 +22,6 @@ from app.journal.codec import cleaned, framed
 from app.journal.daily_salt import KEY_BYTES, day_key, visitor_hash
 from app.journal.segments import directory_of
 from app.journal.writer import Journal
-from app.redirects import bots
 from app.redirects.cache import CompiledLinks
 from app.redirects.compiled_link import CompiledLink
 from app.redirects.gate_cookies import Unlock
@@ -33,6 +32,7 @@ from app.redirects.visitor import Visitor
 DAY_MS = 24 * 60 * 60 * 1000
 REREAD_MS = 60 * 1000
 LONGEST_DESTINATION = 2048
+NO_UTM = "\t\t"
 
 log = logging.getLogger(__name__)
 
@@ -104,14 +104,13 @@ class RedirectContext:
     def line(self, compiled_link: CompiledLink, visitor: Visitor, destination: str) -> bytes:
         """The visit as a line of the journal."""
         time_ms = time.time_ns() // 1_000_000
-        agent, owner = visitor.agent, compiled_link.workspace_id
-        who = visitor_hash(self.today.key(time_ms), visitor.address, agent, owner)
-        bot, said = encode_agent(agent[: bots.LONGEST])
-        continent, country, city = visitor.location
-        place = encode_location(country, continent, city)
-        told = f"{said}\t{encode_language(visitor.language)}\t{encode_referrer(*visitor.referrer)}"
-        end = f"{encode_utm(*visitor.utm)}\t{encode_destination(destination[:LONGEST_DESTINATION])}"
-        return framed(f"{time_ms}\t{compiled_link.id}\t{owner}\t{bot}\t{who}\t{place}\t{told}\t{end}")
+        agent, bot, told = encode_browser(*visitor.browser_headers)
+        workspace = compiled_link.workspace_id
+        who = visitor_hash(self.today.key(time_ms), visitor.address, agent, workspace)
+        place = encode_location(*visitor.location)
+        utm = encode_utm(*visitor.utm) if "utm_" in visitor.query else NO_UTM
+        end = f"{utm}\t{encode_destination(destination[:LONGEST_DESTINATION])}"
+        return framed(f"{time_ms}\t{compiled_link.id}\t{workspace}\t{bot}\t{who}\t{place}\t{told}\t{end}")
 
     def close(self) -> None:
         """Close what was opened, when the process ends."""
@@ -160,27 +159,29 @@ class Today:
 # --- the fields of a journal line that repeat: each function returns one or more, in their order, with TABs
 
 
-@cache_texts(4096, max_characters=bots.LONGEST, bytes_per_entry=3200)
-def encode_agent(text: str) -> tuple[str, str]:
-    """`is_bot` and `bot_name`; and the agent itself, which comes later in the line."""
-    name = bots.bot_name(text)
-    return f"{1 if name else 0}\t{cleaned('bot_name', name)}", cleaned("agent", text)
+@cache_texts(2048, max_characters=768, bytes_per_entry=8000)
+def encode_browser(agent: str, languages: str, referrer: str) -> tuple[str, str, str]:
+    """The agent as it is hashed; `is_bot` and `bot_name`; and `agent` to `referrer_path`.
+
+    All that follows from these three headers is cached together, because they come together: a browser that
+    opens several links, and many browsers of one kind that come from one page.
+    """
+    visitor = Visitor({"HTTP_USER_AGENT": agent, "HTTP_ACCEPT_LANGUAGE": languages, "HTTP_REFERER": referrer})
+    name, (host, path) = visitor.bot_name, visitor.referrer
+    texts = {
+        "agent": visitor.agent,
+        "language": visitor.language,
+        "referrer_host": host,
+        "referrer_path": path,
+    }
+    told = "\t".join(cleaned(field, text) for field, text in texts.items())
+    return visitor.agent, f"{1 if name else 0}\t{cleaned('bot_name', name)}", told
 
 
 @cache_texts(4096, max_characters=132, bytes_per_entry=1600)
-def encode_location(country_code: str, continent_code: str, city_name: str) -> str:
+def encode_location(continent_code: str, country_code: str, city_name: str) -> str:
     country, continent = cleaned("country_code", country_code), cleaned("continent_code", continent_code)
     return f"{country}\t{continent}\t{cleaned('city_name', city_name)}"
-
-
-@cache_texts(1024, max_characters=100, bytes_per_entry=1200)
-def encode_language(text: str) -> str:
-    return cleaned("language", text)
-
-
-@cache_texts(2048, max_characters=256, bytes_per_entry=2800)
-def encode_referrer(host: str, path: str) -> str:
-    return f"{cleaned('referrer_host', host)}\t{cleaned('referrer_path', path)}"
 
 
 @cache_texts(1024, max_characters=256, bytes_per_entry=2800)

@@ -28,7 +28,7 @@ class Visitor:
     returns the location of an address, `day_key` the daily salt of visitor hashes.
     """
 
-    __slots__ = ("country_key", "day_key", "environ", "found_location", "locate", "proxies")
+    __slots__ = ("address", "country_key", "day_key", "environ", "found_location", "locate")
 
     def __init__(
         self,
@@ -39,28 +39,30 @@ class Visitor:
         day_key: Callable[[], bytes] | None = None,
     ) -> None:
         self.environ = environ
-        self.proxies = proxies
+        # the IP address of the visitor. To be hashed; never stored, never logged
+        self.address: str = environ.get("REMOTE_ADDR", "")
+        if proxies:
+            self.address = forwarded(environ.get("HTTP_X_FORWARDED_FOR", ""), proxies) or self.address
         self.country_key = country_key
         self.locate = locate
         self.day_key = day_key
         self.found_location: Location | None = None
 
     @property
-    def address(self) -> str:
-        """The IP address of the visitor. To be hashed; never stored, never logged."""
-        if self.proxies:
-            return forwarded(self.environ.get("HTTP_X_FORWARDED_FOR", ""), self.proxies) or self.peer
-        return self.peer
-
-    @property
-    def peer(self) -> str:
-        return str(self.environ.get("REMOTE_ADDR", ""))
-
-    @property
     def agent(self) -> str:
         """The user agent as it was sent, read as UTF-8 if it is valid."""
         sent = str(self.environ.get("HTTP_USER_AGENT", ""))
         return sent if sent.isascii() else read(sent)
+
+    @property
+    def browser_headers(self) -> tuple[str, str, str]:
+        """User agent, languages and referrer as the server passes them on, each byte a character."""
+        headers = self.environ
+        return (
+            headers.get("HTTP_USER_AGENT", ""),
+            headers.get("HTTP_ACCEPT_LANGUAGE", ""),
+            headers.get("HTTP_REFERER", ""),
+        )
 
     @property
     def bot_name(self) -> str:

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from app.core.counters import counters
 from app.core.errors import StoreDown
-from app.redirects.compiled_link import ALWAYS, CompiledLink, Headers
+from app.redirects.compiled_link import (
+    STATUSES,
+    CompiledLink,
+    EncodedHeaders,
+    encode_headers,
+    redirect_headers,
+)
 from app.redirects.context import RedirectContext
 from app.redirects.hosts import is_host
 from app.redirects.resolve import resolve
@@ -20,11 +26,12 @@ from app.web.security_headers import HSTS
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
-Answer = tuple[str, Headers]  # a redirect has no body
+Answer = tuple[int, EncodedHeaders]  # a redirect has no body
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 VISITS = frozenset({"GET", "HEAD"})
 CLOSE = ("Connection", "close")
+CLOSE_ENCODED, HSTS_ENCODED = encode_headers((CLOSE, HSTS))
 NOTHING: list[bytes] = []
 
 
@@ -48,7 +55,9 @@ class Front:
         if found is None:
             return self.hand_on(environ, start_response)
         status, headers = found
-        start_response(status, self.closing(headers) if self.is_draining else headers)
+        texts = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers]
+        start = self.last(start_response) if self.is_draining else start_response
+        start(STATUSES[status], texts)
         return NOTHING
 
     def answer_from_memory(self, environ: WSGIEnvironment) -> Answer | None:
@@ -63,7 +72,8 @@ class Front:
         found = self.find_redirect(compiled_link, environ) if compiled_link is not None else None
         if found is None or not self.is_draining:
             return found
-        return found[0], self.closing(found[1])
+        self.closings += 1
+        return found[0], [*found[1], CLOSE_ENCODED]
 
     def is_in_memory(self, environ: WSGIEnvironment) -> bool:
         """Whether the request is for a link that redirects without a look-up in the database. Never waits."""
@@ -102,7 +112,7 @@ class Front:
         if found is None or not self.is_secure(environ):
             return found
         status, headers = found
-        return status, [*headers, HSTS]
+        return status, [*headers, HSTS_ENCODED]
 
     def is_secure(self, environ: WSGIEnvironment) -> bool:
         """Whether the visitor asked by https, as the nearest proxy reports it."""
@@ -120,7 +130,7 @@ class Front:
             return None
         if method == "GET":
             self.redirect_context.record(compiled_link, visitor, outcome.destination)
-        return compiled_link.status, [("Location", outcome.location), *ALWAYS]
+        return compiled_link.http_status_code, redirect_headers(outcome.location)
 
     def plain_redirect(self, compiled_link: CompiledLink, environ: WSGIEnvironment) -> Answer | None:
         """The redirect that is the same for all. A GET that is no prefetch is a visit. Statuses that keep the
@@ -134,7 +144,7 @@ class Front:
             )
         elif method != "HEAD" and not compiled_link.keeps_method:
             return None
-        return compiled_link.status, compiled_link.headers
+        return compiled_link.http_status_code, compiled_link.headers
 
     def hand_on(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         answer = self.behind(environ, self.last(start_response) if self.is_draining else start_response)
@@ -147,12 +157,9 @@ class Front:
         with suppress(StoreDown):  # the poller logs it, and tries again
             self.compiled_links.poll()
 
-    def closing(self, headers: Headers) -> Headers:
-        self.closings += 1
-        return [*headers, CLOSE]
-
     def last(self, start_response: StartResponse) -> StartResponse:
-        def start(status: str, headers: Headers, *exc_info: Any) -> Any:
-            return start_response(status, self.closing(headers), *exc_info)
+        def start(status: str, headers: list[tuple[str, str]], *exc_info: Any) -> Any:
+            self.closings += 1
+            return start_response(status, [*headers, CLOSE], *exc_info)
 
         return start

@@ -10,10 +10,12 @@ const rowOf = (element) => element?.closest?.("#rows > .row[data-id]");
 // ------------------------------------------------------------------- create
 const ADDRESS = /^(https?:\/\/\S+|[^\s/?#:@]+\.[^\s/?#:@.]{2,}([:/?#]\S*)?)$/i;
 const LIST = "links-to-make"; // handed over from another page
+const mayCreate = () => "creates" in document.body.dataset; // by the reader's role
 let pasted = "";
 
 // the links' own page has the buttons; any other page goes there first
 function create(text = "") {
+  if (!mayCreate()) return false;
   const lines = text
     .split(/\r?\n/)
     .map((line) => line.trim())
@@ -41,6 +43,7 @@ document.addEventListener("paste", (event) => {
   const lines = text.split(/\r?\n/).filter((line) => line.trim());
   if (
     sheet?.open ||
+    !mayCreate() ||
     isField(event.target) ||
     !lines.length ||
     !lines.every((line) => ADDRESS.test(line.trim()))
@@ -234,9 +237,9 @@ function go(step) {
 
 function act(row, key) {
   if (key === "x") {
-    const box = find("input[name=ids]", row);
-    box.click();
-    return true;
+    const box = find("input[name=ids]", row); // none for who may not change links
+    box?.click();
+    return Boolean(box);
   }
   fill(row);
   menuOf = find("[data-menu]", row);

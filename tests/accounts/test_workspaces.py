@@ -87,7 +87,7 @@ def test_every_action_names_known_roles() -> None:
 @pytest.mark.parametrize(
     ("role", "allowed"),
     [
-        (OWNER, {"read", "read_secrets", "write", "write_domains", "write_workspace"}),
+        (OWNER, {"read", "read_secrets", "write", "write_domains", "write_workspace", "read_audit_log"}),
         (EDITOR, {"read", "read_secrets", "write"}),
         (VIEWER, {"read"}),
     ],

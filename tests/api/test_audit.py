@@ -7,16 +7,20 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from flask import Flask
 from sqlalchemy import insert
 
-from app.accounts import keys
-from app.accounts.models import User
+from app.accounts import keys, workspaces
+from app.accounts.access import Access
+from app.accounts.models import User, Workspace
+from app.accounts.rights import EDITOR
 from app.accounts.workspaces import access_of
 from app.audit.models import AuditEntry
-from app.audit.services import record
+from app.audit.services import Object, record
 from app.core.actor import Actor, Origin, act_as, set_origin
 from app.core.clock import now
 from app.core.extensions import db
+from tests.accounts.test_workspaces import member_of, shared, write
 from tests.api.shape import always, fields, problem
 from tests.clients import Api
 
@@ -54,7 +58,9 @@ def act(user: User | None, **more: Any) -> None:
 
 @pytest.mark.databases
 def test_an_entry(api: Api, alice: User) -> None:
-    act_as(Actor("api", "ci", alice.id, alice.email, "wp_abcdefgh", workspace_id=3))
+    act_as(
+        Actor("api", "ci", alice.id, alice.email, "wp_abcdefgh", workspace_id=access_of(alice).workspace_id)
+    )
     set_origin(Origin("203.0.113.0/24", "abc-1"))
     keys.create_key(access_of(alice), "deploy", "read")
     db.session.commit()
@@ -64,7 +70,7 @@ def test_an_entry(api: Api, alice: User) -> None:
     assert list(entry) == FIELDS
     assert entry | {"id": 0, "datetime": "", "object_id": 0} == {
         "id": 0, "datetime": "", "action": "api_key.created", "count": 1,
-        "account_id": alice.id, "account_email": alice.email, "workspace_id": 3,
+        "account_id": alice.id, "account_email": alice.email, "workspace_id": access_of(alice).workspace_id,
         "actor_way": "api", "actor_id": alice.id, "actor_email": alice.email, "actor_name": "ci",
         "key_prefix": "wp_abcdefgh", "object_type": "api_key", "object_id": 0, "object_name": "deploy",
         "changes": {"scope": "read", "key": entry["changes"]["key"]},
@@ -77,6 +83,7 @@ def test_nobody_elses(api: Api, make_api: Callable[..., Api], alice: User, bob: 
     act(bob)
     keys.create_key(access_of(bob), "bobs own")
     db.session.commit()
+    act(alice)
     for reader in (api, make_api(alice, "read")):
         text = reader.get("/audit?results_per_page=1000").text
         assert "bobs own" not in text
@@ -93,6 +100,51 @@ def test_who_else_did_it_is_neither_shown_nor_found(api: Api, alice: User, bob: 
     hidden = ("actor_id", "actor_email", "actor_name", "key_prefix", "network", "request_id")
     assert [entry[name] for name in hidden] == [None, "", "", "", "", ""]
     assert actions(api, "actor_email=bob") == []
+
+
+# --- of a workspace that several share
+
+
+def of_members(owner: User, member: User, session: Any) -> int:
+    """A workspace of two; what each of them did in it, in another one, and in their account."""
+    workspace = shared(owner, (member, EDITOR))
+    for user, name in ((owner, "owners"), (member, "members")):
+        for where, place in ((workspace.id, "here"), (access_of(user).workspace_id, "elsewhere")):
+            act(user, workspace_id=where)
+            set_origin(Origin("203.0.113.0/24", "abc-1"))
+            record(session, "link.deleted", on=Object("link", 1, f"{name} {place}"))
+    act(member)
+    record(session, "sign_out", account=member)
+    session.commit()
+    return workspace.id
+
+
+@pytest.mark.databases
+@pytest.mark.parametrize(
+    ("role", "scope", "seen"),
+    [
+        ("owner", "write", {"owners here", "members here"}),
+        ("owner", "read", {"owners here", "members here"}),
+        ("editor", "write", {"members here"}),
+        ("viewer", "write", {"members here"}),
+    ],
+)
+def test_owners_read_all_of_their_workspace(
+    role: str, scope: str, seen: set[str], app: Flask, session: Any, alice: User, bob: User
+) -> None:
+    mine = of_members(alice, bob, session)
+    reader = alice if role == "owner" else bob
+    if role == "viewer":
+        write(workspaces.change_role, member_of(session.get_one(Workspace, mine), bob), role)
+    _, key = write(keys.create_key, Access(reader, mine, role), "k", scope)
+    found = Api(app.test_client(), key).get("/audit?group=deletions&results_per_page=1000").json["data"]
+    assert {one["object_name"] for one in found} == seen
+    assert {one["network"] for one in found} == {"203.0.113.0/24"}
+    assert {one["workspace_id"] for one in found} == {mine}
+    sign_outs = Api(app.test_client(), key).get("/audit?action=sign_out").json["data"]
+    assert len(sign_outs) == (0 if role == "owner" else 1)
+    by_bob = Api(app.test_client(), key).get("/audit?actor_email=bob%40&group=deletions").json["data"]
+    assert [one["object_name"] for one in by_bob] == ["members here"]
 
 
 @pytest.fixture

@@ -24,7 +24,9 @@ from app.accounts import (
     standing,
     workspaces,
 )
+from app.accounts.access import Access
 from app.accounts.deletion import leaving
+from app.accounts.deletion import workspace as deletion
 from app.accounts.deletion.purging import purge
 from app.accounts.models import User, Workspace, WorkspaceMember
 from app.accounts.oidc import identities
@@ -122,6 +124,16 @@ def purge_user(world: Any) -> None:
     db.session.commit()
     world.session.expunge(world.bob)
     purge(db.session(), world.settings)
+
+
+def second_workspace(world: Any) -> Access:
+    made = workspaces.create(world.alice, "Second")
+    return Access(world.alice, made.id, "owner")
+
+
+def restore_workspace(world: Any) -> None:
+    row = deletion.delete_workspace(second_workspace(world))
+    deletion.restore_workspace(world.alice, row.id)
 
 
 def own_workspace(world: Any) -> Workspace:
@@ -247,6 +259,7 @@ def download_archive(world: Any) -> None:
     archives.ask(world.alice, "http://localhost")
     row = world.session.scalars(sa.select(Archive)).one()
     row.state, row.done_datetime = archives.DONE, now()
+    row.workspace_id = access_of(world.alice).workspace_id
     path = archives.path_of(world.settings.data_dir, row.file)
     path.parent.mkdir()
     path.write_bytes(b"PK")
@@ -284,6 +297,8 @@ DEEDS: dict[str, Callable[[Any], Any]] = {
     "user.purged": purge_user,
     "workspace.created": lambda world: world.desk.post("/workspaces/new", {"name": "Second"}),
     "workspace.renamed": lambda world: workspaces.update_workspace(own_workspace(world), {"name": "Other"}),
+    "workspace.deleted": lambda world: deletion.delete_workspace(second_workspace(world)),
+    "workspace.restored": restore_workspace,
     "member.invited": lambda world: member_invitations.invite(
         access_of(world.alice), "eve@example.com", "viewer"
     ),
@@ -345,14 +360,12 @@ DEEDS: dict[str, Callable[[Any], Any]] = {
 
 # commands of an operator, which stop and start processes: tests/core/secret_keys test their entries
 BY_COMMAND = {"secret_key.rotated", "secret_key.adopted"}
-# no workspace is deleted by itself yet
-BY_WORKSPACES = {"workspace.deleted"}
 # in entries of earlier versions
 FORMER = {"handler.restored"}
 
 
 def test_each_action_has_a_deed() -> None:
-    assert set(DEEDS) | BY_COMMAND | BY_WORKSPACES | FORMER == set(ACTIONS)
+    assert set(DEEDS) | BY_COMMAND | FORMER == set(ACTIONS)
 
 
 def new_entries(session, after: int) -> list[AuditEntry]:
@@ -461,18 +474,17 @@ def test_account_settings_say_what_they_were(alice: User, session) -> None:
 
 
 @pytest.mark.databases
-@pytest.mark.parametrize("action", sorted(BY_WORKSPACES))
-def test_of_a_workspace(alice: User, bob: User, session, action: str) -> None:
+def test_of_a_workspace(alice: User, bob: User, session) -> None:
     """The actor's workspace, or the one that is named; none where neither is known."""
     act_as(Actor("dashboard", "Alice", alice.id, alice.email, workspace_id=7))
     on = Object("workspace", 7, "Ours")
-    record(db.session, action, account=bob, on=on, role=["viewer", "editor"])
-    record(db.session, action, account=bob, on=on, workspace_id=8)
+    record(db.session, "workspace.deleted", account=bob, on=on, role=["viewer", "editor"])
+    record(db.session, "workspace.deleted", account=bob, on=on, workspace_id=8)
     act_as(Actor("dashboard", "Alice", alice.id, alice.email))
-    record(db.session, action, account=bob, on=on)
+    record(db.session, "workspace.deleted", account=bob, on=on)
     session.commit()
     entries = session.scalars(
-        sa.select(AuditEntry).where(AuditEntry.action == action).order_by(AuditEntry.id)
+        sa.select(AuditEntry).where(AuditEntry.action == "workspace.deleted").order_by(AuditEntry.id)
     )
     assert [entry.workspace_id for entry in entries] == [7, 8, None]
 

@@ -25,11 +25,13 @@ from app.operations.checks import clocks
 from app.operations.checks import settings as checked_settings
 from app.operations.checks.servers import servers_check
 from app.operations.checks.settings import find_conflicts, settings_check
+from tests.accounts.oidc.scripted_provider import CLIENT, SECRET, scripted_provider
 from tests.collector import Collector, running_collector
 from tests.commands import run_command
 from tests.factories import PASSWORD
 from tests.geo.geo_files import write_geo_file
 from tests.keys import secret_keys
+from tests.migrations import environ
 from tests.server import Server
 
 pytestmark = pytest.mark.settings(SECRET_KEY="a secret of the tests that has no end in sight")
@@ -436,3 +438,24 @@ def test_the_collector_of_traces(
     assert collector.spans == []
     if status:
         assert collector.headers[-1]["authorization"] == "Bearer one"
+
+
+PROVIDERS = {
+    "that answers": ({}, "ok", "answers as http"),
+    "of another issuer": ({"issuer": "https://id.example"}, "problem", "another issuer"),
+    "without keys": ({"jwks_uri": None}, "problem", "no jwks_uri"),
+}
+
+
+@pytest.mark.parametrize(("document", "level", "said"), PROVIDERS.values(), ids=PROVIDERS)
+def test_a_provider_of_single_sign_on(
+    document: dict[str, object], level: str, said: str, data_dir: Path
+) -> None:
+    with scripted_provider() as provider:
+        provider.document = document
+        values = {"OIDC_ISSUER": provider.url, "OIDC_CLIENT_ID": CLIENT, "OIDC_CLIENT_SECRET": SECRET}
+        settings = load_settings(environ(data_dir, "", **values))
+        [found] = servers_check(settings)
+        assert (found.level, said in found.detail) == (level, True), found
+    [found] = servers_check(settings)
+    assert (found.level, "OIDC_ISSUER" in found.detail) == ("problem", True), found

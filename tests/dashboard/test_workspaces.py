@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import json
 import re
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
 import pytest
 from flask.testing import FlaskClient
-from sqlalchemy import select
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from app.accounts import member_invitations, workspaces
-from app.accounts.models import User, Workspace, WorkspaceInvitation
+from app.accounts.models import User, UserSession, Workspace, WorkspaceInvitation
 from app.accounts.rights import EDITOR, OWNER, VIEWER
 from app.accounts.workspaces import access_of
+from app.core.clock import now
 from app.core.database import begin_write
 from app.core.extensions import db
 from app.links.models import Link
 from tests.dashboard.conftest import Desk
-from tests.factories import Factory
+from tests.factories import PASSWORD, Factory
 from tests.users import access_to
 
 LINK = {"location_url": "https://example.com/", "url": "made"}
@@ -259,3 +262,126 @@ def test_an_unverified_address_joins_nothing(desk: Desk, bob: User, alice: User,
     session.commit()
     assert desk.post("/join", {"token": token}).status_code == 403
     assert access_to(alice, access_of(bob).workspace_id) is None
+
+
+# --- the password once more
+
+
+def leave_alone(session: Session) -> None:
+    """As though the password was typed an hour ago."""
+    session.execute(update(UserSession).values(password_datetime=now() - dt.timedelta(hours=1)))
+    session.commit()
+
+
+def test_who_comes_in_and_who_is_owner_needs_the_password(
+    desk: Desk, bob: User, workspace: Workspace, session: Session
+) -> None:
+    member = workspaces.add_member(workspace, bob, EDITOR)
+    session.commit()
+    id_ = member.id
+    role, removal = f"/w/5000/workspace/members/{id_}/role", f"/w/5000/workspace/members/{id_}/remove"
+    for path, sent in (
+        ("/w/5000/workspace/invite", {"email": "z@example.com", "role": VIEWER}),
+        (role, {"role": OWNER}),
+        (removal, {}),
+    ):
+        leave_alone(session)
+        for wrong in ({}, {"own_password": "wrong"}):
+            page = desk.post(path, {**sent, **wrong})
+            assert (page.status_code, 'name="own_password"' in page.text) == (422, True), path
+        session.expire_all()
+        assert [one.role for one in workspaces.members(5000)] == [OWNER, EDITOR]
+        assert not session.scalars(select(WorkspaceInvitation.id)).all()
+    assert desk.post(role, {"role": VIEWER}).status_code == 303, "demoting needs none"
+    page = desk.post(
+        "/w/5000/workspace/invite", {"email": "z@example.com", "role": VIEWER, "own_password": PASSWORD}
+    )
+    assert "/dashboard/join?token=" in page.text
+    leave_alone(session)
+    assert desk.post(role, {"role": OWNER, "own_password": PASSWORD}).status_code == 303
+    session.expire_all()
+    assert [one.role for one in workspaces.members(5000)] == [OWNER, OWNER]
+    leave_alone(session)
+    assert desk.post(removal, {"own_password": PASSWORD}).status_code == 303
+    session.expire_all()
+    assert [one.role for one in workspaces.members(5000)] == [OWNER]
+
+
+# --- deletion
+
+
+WRONG = {
+    "no password": {"own_name": "Second"},
+    "a wrong password": {"own_name": "Second", "own_password": "wrong"},
+    "no name": {"own_password": PASSWORD},
+    "another name": {"own_name": "First", "own_password": PASSWORD},
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_deletion_that_is_not_confirmed(
+    name: str, desk: Desk, workspace: Workspace, session: Session
+) -> None:
+    page = desk.post("/w/5000/workspace/delete", WRONG[name])
+    assert (page.status_code, 'class="error"' in page.text) == (422, True)
+    session.expire_all()
+    assert workspace.deleted_datetime is None
+
+
+def test_a_workspace_is_deleted_and_restored(
+    desk: Desk, workspace: Workspace, bob: User, client: FlaskClient, session: Session
+) -> None:
+    workspaces.add_member(workspace, bob, EDITOR)
+    session.commit()
+    bobs = Desk(client.application.test_client(), bob.email)
+    bobs.sign_in()
+    assert bobs.get("/w/5000/links/").status_code == 200
+    assert "/workspace/delete" not in bobs.get("/w/5000/workspace/").text
+    assert 'href="/dashboard/w/5000/workspace/delete"' in desk.get("/w/5000/workspace/").text
+    answer = desk.post("/w/5000/workspace/delete", {"own_name": "Second", "own_password": PASSWORD})
+    assert (answer.status_code, answer.location) == (303, "/dashboard/")
+    for one in (desk, bobs):
+        assert one.get("/w/5000/links/").status_code == 404
+    assert bobs.post("/workspaces/5000/restore", {}).status_code == 404
+    page = desk.get("/workspace/").text
+    assert "Second" in page
+    assert desk.post("/workspaces/5000/restore", {}).location == "/dashboard/w/5000/workspace/"
+    assert bobs.get("/w/5000/links/").status_code == 200
+
+
+def test_the_only_one_is_not_deleted(desk: Desk, alice: User) -> None:
+    name = alice.email
+    page = desk.post("/workspace/delete", {"own_name": name, "own_password": PASSWORD})
+    assert page.status_code == 409
+    assert "your only workspace" in page.text
+    assert desk.get("/links/").status_code == 200
+
+
+# --- the audit log of a workspace
+
+
+def test_owners_see_what_members_did(
+    enter: Callable[[str], Desk], alice: User, bob: User, client: FlaskClient, session: Session
+) -> None:
+    bobs = enter(EDITOR)
+    for number in ("5000", str(access_of(bob).workspace_id)):
+        bobs.post(f"/w/{number}/keys/new", {"name": f"key in {number}", "scope": "read"})
+    desk = Desk(client.application.test_client(), alice.email)
+    desk.sign_in()
+    path = "/w/5000/workspace/audit-log"
+    assert f'href="/dashboard{path}"' in desk.get("/w/5000/workspace/").text
+    page = desk.get(path).text
+    for text in ("key in 5000", bob.email, "127.0.0.0/24"):
+        assert text in page
+    assert f"key in {access_of(bob).workspace_id}" not in page
+    assert "Signed in" not in page
+    assert "key in 5000" not in desk.get(f"{path}?email=alice").text
+    assert "key in 5000" in desk.get(f"{path}?email=bob&group=keys").text
+    rows = [json.loads(line) for line in desk.get(f"{path}/file.ndjson").text.splitlines()]
+    assert {row["workspace_id"] for row in rows} == {5000}
+    assert [(row["action"], row["actor_email"]) for row in rows[:1]] == [("audit_log.exported", alice.email)]
+    assert ("api_key.created", bob.email) in [(row["action"], row["actor_email"]) for row in rows]
+    for suffix in ("", "/file.csv"):
+        assert bobs.get(path + suffix).status_code == 403
+        assert desk.get(f"/w/{access_of(bob).workspace_id}/workspace/audit-log{suffix}").status_code == 404
+    assert "audit-log" not in bobs.get("/w/5000/workspace/").text

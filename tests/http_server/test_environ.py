@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from app.http_server import environ as module
-from app.http_server.environ import build_environ
+from app.http_server.environ import build_environ, build_visit_environ, visit_keys
+
+APP = Path(module.__file__).parents[1]
 
 
 def scope(
@@ -88,3 +92,35 @@ def test_names_that_are_made_up_are_not_kept_for_ever() -> None:
     assert len(module.KEYS) <= module.MAX_KNOWN_NAMES
     assert max(map(len, module.KEYS)) <= module.MAX_NAME_LENGTH
     assert build_environ(scope(headers=[(b"x-new", b"1")]))["HTTP_X_NEW"] == "1"
+
+
+def test_a_visit_has_all_headers_that_redirects_read() -> None:
+    """Those of the package `redirects`, by the names in its source: no way of a visitor is forgotten."""
+    sources = [path.read_text() for path in (APP / "redirects").glob("*.py")]
+    read = {name for source in sources for name in re.findall(r'"(HTTP_[A-Z_]+)"', source)}
+    assert read == module.VISIT_KEYS
+
+
+COUNTRY = "HTTP_CF_IPCOUNTRY"
+VISITS = {
+    "nothing sent": scope(),
+    "all that is read, and more": scope(
+        b"/%7Ea",
+        b"utm_source=%C3%BC",
+        [
+            *((key, b"1") for key in visit_keys(COUNTRY)),
+            (b"accept", b"text/html"),
+            (b"cookie", b"a=1"),
+            (b"x_forwarded_for", b"203.0.113.9"),
+        ],
+    ),
+    "a header twice": scope(headers=[(b"x-forwarded-for", b"a"), (b"x-forwarded-for", b"b")]),
+}
+
+
+@pytest.mark.parametrize("sent", VISITS.values(), ids=VISITS)
+def test_a_visit_is_read_as_the_whole_request(sent: dict[str, Any]) -> None:
+    whole = build_environ(sent)
+    found = build_visit_environ(sent, visit_keys(COUNTRY))
+    known = {*visit_keys(COUNTRY).values(), *module.request_line(sent)}
+    assert found == {key: value for key, value in whole.items() if key in known}

@@ -19,6 +19,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.accounts import sessions, workspaces
+from app.accounts.access import Access
 from app.accounts.deletion import leaving
 from app.accounts.models import Passkey, User, Workspace
 from app.accounts.oidc import identities
@@ -34,7 +35,7 @@ from app.core.machine import machine_id
 from app.import_export import archive_writer, archives
 from app.import_export.models import Archive
 from tests.accounts.deletion.test_purging import furnish
-from tests.accounts.test_standing import write
+from tests.accounts.test_workspaces import write
 from tests.migrations import environ
 
 pytestmark = pytest.mark.databases
@@ -196,14 +197,45 @@ def test_whoever_leaves_leaves_no_file(session: Session, settings: Settings, ali
     assert not path.exists()
 
 
+@pytest.mark.parametrize("loses", ["secrets", "all"])
+def test_who_has_lost_the_rights_since(
+    session: Session, settings: Settings, alice: User, bob: User, loses: str
+) -> None:
+    """A file that was made before a demotion or a removal is not theirs any more; a new one has less."""
+    workspace = session.get_one(Workspace, access_of(bob).workspace_id)
+    write(workspaces.add_member, workspace, alice, OWNER)
+    row, files = made(bob, settings)
+    assert "links.json" in files
+    assert archives.find_archive(bob) == row
+    member = next(one for one in workspaces.members(workspace.id) if one.user_id == bob.id)
+    write(
+        *((workspaces.remove_member, member) if loses == "all" else (workspaces.change_role, member, VIEWER))
+    )
+    session.expire_all()
+    assert archives.find_archive(bob) is None
+    row, files = made(bob, settings)
+    assert archives.find_archive(bob) == row
+    assert row.has_secrets is ("links.json" in files) is (loses == "all")
+    assert (row.workspace_id == workspace.id) is (loses == "secrets")
+
+
+def test_one_of_the_version_before_is_asked_for_again(
+    session: Session, settings: Settings, alice: User
+) -> None:
+    row, _ = made(alice, settings)
+    row.workspace_id = None
+    session.commit()
+    assert archives.find_archive(alice) is None
+
+
 def test_who_leaves_while_it_is_made(
     session: Session, settings: Settings, bob: User, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row = asked(bob)
     monkeypatch.setattr(archive_writer, "TOLD_SECONDS", 0)
 
-    def members(user_id: int, site: str) -> Any:
-        write(leaving.leave, db.session.get_one(User, user_id))
+    def members(access: Access, site: str) -> Any:
+        write(leaving.leave, db.session.get_one(User, access.user.id))
         yield archive_writer.Member("a.txt", ["line\n"] * 3)
 
     monkeypatch.setattr(archive_writer, "members", members)

@@ -9,6 +9,9 @@ from collections.abc import Mapping
 from io import BytesIO
 from typing import Any
 
+from tests.factories import PASSWORD
+
+MARK = "zqmarked"  # in the name of every row of the workspace
 IN, REFUSED, GONE, UNKNOWN = "in", 403, 404, 401
 # of people who are no members: with ids of the workspace's rows, else of their own workspace
 STRANGE = {"stranger": GONE, "admin": GONE}
@@ -112,8 +115,8 @@ PAGES: Mapping[str, str] = {
     "pictures": "links_icon links_suggested_picture",
     "owners": """
         domains_new domains_new_write domains_edit domains_edit_write domains_delete domains_delete_write
-        domains_verify domains_verify_write workspace_invite workspace_remove workspace_rename
-        workspace_revoke workspace_role
+        domains_verify domains_verify_write workspace_audit_log workspace_audit_log_file workspace_delete workspace_delete_write workspace_invite
+        workspace_remove workspace_rename workspace_revoke workspace_role
     """,
     "own": """
         keys_new keys_new_write keys_revoke keys_revoke_write saved_views_new saved_views_new_write
@@ -169,6 +172,7 @@ def page_body(name: str, ids: Mapping[str, Any]) -> Mapping[str, Any]:
         "saved_views_new_write": VIEW,
         "saved_views_edit_write": VIEW,
         "saved_views_update": VIEW,
+        "workspace_delete_write": {"own_name": MARK, "own_password": PASSWORD},
         "workspace_invite": {"email": "new@example.com", "role": "editor"},
         "workspace_rename": {"name": "new"},
         "workspace_role": {"role": "editor"},
@@ -237,6 +241,7 @@ ACCOUNT = frozenset(
         "two_factor_off_write",
         "two_factor_start_write",
         "workspaces_new",
+        "workspaces_restore",
     ]
 )
 # of things that nobody here has, or that are somebody else's: a file, a provider of single sign-on, a passkey,
@@ -255,6 +260,7 @@ ACCOUNT_GONE = frozenset(
         "password_again",
         "password_again_write",
         "sessions_end",
+        "workspaces_restore",
     ]
 )
 INSTANCE = frozenset(

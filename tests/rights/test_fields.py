@@ -9,8 +9,10 @@ from flask import Flask
 
 from app.core.config import Settings
 from tests.factories import Factory
-from tests.rights.world import MARK, World, make_world
+from tests.rights.table import MARK
+from tests.rights.world import DATABASES, World, make_world
 
+pytestmark = DATABASES
 TO = {"location_url": "https://example.com/"}
 # the field, the kind of row that it names, and the form of the dashboard in which it stands
 FIELDS = {

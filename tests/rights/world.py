@@ -6,13 +6,12 @@ it, and every secret of a handler has `SECRET`: an answer that holds them has sh
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any
 
+import pytest
 from flask import Flask
 from sqlalchemy import select
 from werkzeug.test import TestResponse
@@ -33,8 +32,10 @@ from app.notifications.models import Delivery
 from app.trash.models import Trashed
 from tests.dashboard.conftest import Desk
 from tests.factories import Factory
+from tests.rights.snapshots import Snapshot, snapshot_of
+from tests.rights.table import MARK
 
-MARK, SECRET = "zqmarked", "zqsecret"
+SECRET = "zqsecret"
 FIRST_ID = 4999  # of a workspace: all others come after it
 # people, and what they are in the workspace
 MEMBERS = {
@@ -47,6 +48,10 @@ MEMBERS = {
 }
 STRANGERS = ("stranger", "admin")
 PEOPLE = (*MEMBERS, *STRANGERS)
+# PostgreSQL as well, with the long tests
+DATABASES = pytest.mark.parametrize(
+    "database", ["sqlite", pytest.param("postgresql", marks=pytest.mark.full)], indirect=True
+)
 # tables that any request may add to: the audit log notes refusals and exports, too
 NOTED = {"audit_entry", "sqlite_sequence"}
 
@@ -56,59 +61,31 @@ class World:
     """The people with their keys and cookies, the ids of the rows, and the database as it is to be found."""
 
     app: Flask
-    path: str
+    snapshot: Snapshot
     workspace_id: int = 0
     ids: dict[str, Any] = field(default_factory=dict)  # of the workspace's rows
     own: dict[str, dict[str, Any]] = field(default_factory=dict)  # of each person's own rows
     keys: dict[str, str] = field(default_factory=dict)
     cookies: dict[str, str] = field(default_factory=dict)
     tokens: dict[str, str] = field(default_factory=dict)
-    kept: sqlite3.Connection = field(default_factory=lambda: sqlite3.connect(":memory:"))
-    before: Mapping[str, int] = field(default_factory=dict)
+    before: Mapping[str, object] = field(default_factory=dict)
 
     def keep(self) -> None:
         """Remember the database as it is now."""
-        with closing(sqlite3.connect(self.path)) as connection:
-            connection.backup(self.kept)
-        self.before = self.prints()
+        self.snapshot.keep()
+        self.before = self.snapshot.prints()
 
-    def restore(self) -> None:
-        with closing(sqlite3.connect(self.path)) as connection:
-            self.kept.backup(connection)
-
-    def prints(self) -> dict[str, int]:
-        """One number for the rows of each table."""
-        with closing(sqlite3.connect(self.path)) as connection:
-            names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-            return {
-                name: hash(tuple(connection.execute(f'SELECT * FROM "{name}"')))
-                for (name,) in names
-                if name not in NOTED
-            }
-
-    def rows_of_it(self) -> dict[str, int]:
-        """One number for the workspace's rows in each table."""
-        with closing(sqlite3.connect(self.path)) as connection:
-            tables = connection.execute(
-                "SELECT m.name FROM sqlite_master m, pragma_table_info(m.name) c"
-                " WHERE m.type = 'table' AND c.name = 'workspace_id' AND m.name != 'audit_entry'"
-            ).fetchall()
-            return {
-                name: hash(
-                    tuple(
-                        connection.execute(
-                            f'SELECT * FROM "{name}" WHERE workspace_id = ?', [self.workspace_id]
-                        )
-                    )
-                )
-                for (name,) in tables
-            }
+    def rows_of_it(self) -> dict[str, object]:
+        """A value for the workspace's rows in each table."""
+        found = self.snapshot.prints(self.workspace_id)
+        return {name: seen for name, seen in found.items() if name not in NOTED}
 
     def changed(self) -> set[str]:
         """The tables whose rows are not as they were kept. Brings them back."""
-        found = {name for name, seen in self.prints().items() if self.before.get(name) != seen}
+        seen = self.snapshot.prints()
+        found = {name for name in seen if name not in NOTED and self.before.get(name) != seen[name]}
         if found:
-            self.restore()
+            self.snapshot.restore(found)
         return found
 
     def call_api(self, person: str, method: str, path: str, **sent: Any) -> TestResponse:
@@ -134,7 +111,7 @@ def address_of(person: str) -> dict[str, str]:
 
 
 def make_world(app: Flask, settings: Settings, factory: Factory) -> World:
-    found = World(app, str(settings.data_dir / "main.db"))
+    found = World(app, snapshot_of(settings))
     db.session.add(Workspace(id=FIRST_ID, name="Nobody's"))
     db.session.commit()
     factory.user("first@example.com")  # the admin of a new instance
@@ -147,6 +124,7 @@ def make_world(app: Flask, settings: Settings, factory: Factory) -> World:
         for name, role in MEMBERS.items()
         if name != "owner"
     }
+    workspaces.create(people["owner"], "Another")  # or the first could not be deleted
     db.session.commit()
     found.workspace_id = workspace.id
     for name, user in people.items():

@@ -6,7 +6,7 @@ check that mark. 30 days later `purging.py` removes the data.
 
 from __future__ import annotations
 
-from sqlalchemy import delete, insert, update
+from sqlalchemy import ColumnElement, delete, insert, update
 
 from app.accounts import standing, workspaces
 from app.accounts.models import User
@@ -35,12 +35,12 @@ def leave(user: User) -> None:
         return
     if user.is_admin and standing.has_company(user):
         require_successor(user)
-    workspaces.leave_all(user)
     user.deleted_datetime = now()
+    workspaces.leave_all(user)
     record(db.session, "user.deleted", account=user)
     standing.end_sessions(user)
     end_pending(db.session)
-    end_imports(user)
+    end_imports(LinkImport.user_id == user.id)
     for model in (SystemEmail, Archive):  # an archive's file is removed by the sweep
         db.session.execute(delete(model).where(model.user_id == user.id))
     drop_plans()
@@ -61,19 +61,18 @@ def come_back(user: User) -> None:
     standing.hold(user)
     if user.deleted_datetime is not None:
         record(db.session, "user.restored", account=user)
+        workspaces.restore_all(user)
     user.deleted_datetime = None
-    workspaces.restore_all(user)
     db.session.flush()
     drop_plans()
 
 
-def end_imports(user: User) -> None:
-    """Ends the user's imports. A process that runs one sees that at its next step, and stops."""
-    mine = LinkImport.user_id == user.id, LinkImport.state.in_(UNFINISHED)
-    ended = update(LinkImport).where(*mine).values(state="ended")
+def end_imports(mine: ColumnElement[bool]) -> None:
+    """Ends these imports. A process that runs one sees that at its next step, and stops."""
+    ended = update(LinkImport).where(mine, LinkImport.state.in_(UNFINISHED)).values(state="ended")
     db.session.execute(ended, execution_options={"synchronize_session": False})
 
 
 def drop_plans() -> None:
-    """Drops all compiled links in every process: one row for each of the user's links could be too many."""
+    """Drops all compiled links in every process: one row for each of the links could be too many."""
     db.session.execute(insert(PlanChange.__table__), [{"domain_id": None, "alias": None}])

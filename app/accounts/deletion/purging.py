@@ -58,7 +58,18 @@ def purge(session: Session, settings: Settings) -> int:
         for id_ in found:
             errors.run((model.__tablename__, id_), PURGES[model], session, settings, id_)
             session.rollback()
+    errors.run("late clicks", erase_late_clicks, session, settings)
+    session.rollback()
     return len(found)
+
+
+def erase_late_clicks(session: Session, settings: Settings) -> None:
+    """Erases clicks that were ingested after their workspace was purged, as from a rescued journal."""
+    found = erasure.owners_with_clicks(settings)
+    there = set(session.scalars(select(Workspace.id)))
+    session.rollback()
+    for id_ in sorted(found - there):
+        erasure.erase_clicks(settings, id_, ())
 
 
 def purge_workspace(session: Session, settings: Settings, workspace_id: int) -> None:

@@ -34,6 +34,10 @@ class CachedDocument(Generic[Document]):
                 return self._value
             return self._fetch_now(RETRY_SECONDS)
 
+    def peek(self) -> Document | None:
+        """The document if it is there. Waits for nothing."""
+        return self._value
+
     def renew(self) -> Document:
         """The document as it is now, or as it was at most RENEW_SECONDS ago. Raises ProviderDown."""
         with self._lock:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
+from authlib.common.urls import add_params_to_uri
 from authlib.oauth2 import OAuth2Error
 from authlib.oauth2.client import OAuth2Client
 
@@ -38,6 +39,7 @@ class Metadata(NamedTuple):
     auth_methods: tuple[str, ...]
     claims: tuple[str, ...]
     names_issuer: bool  # in its answers, by RFC 9207
+    end_session_endpoint: str | None = None
 
 
 class OidcProvider:
@@ -141,6 +143,28 @@ class OidcProvider:
             verified, issuer=self._metadata.get().issuer, client_id=self.client_id
         )
 
+    def sign_out_address(self, return_to: str) -> str | None:
+        """Where the browser goes to sign out at the provider, too; None where it offers no such page.
+
+        `return_to`: the page after that, which the operator has registered there. Raises OidcError.
+        """
+        endpoint = self._metadata.get().end_session_endpoint
+        if endpoint is None:
+            return None
+        # without the ID token, which is not kept: so the provider asks before it signs anybody out
+        params = {"client_id": self.client_id, "post_logout_redirect_uri": return_to}
+        return add_params_to_uri(endpoint, params)
+
+    def may_offer_sign_out(self) -> bool:
+        """Whether the provider offers such a page, as far as that is known without asking it."""
+        known = self._metadata.peek()
+        return known is None or known.end_session_endpoint is not None
+
+    def check(self) -> None:
+        """Fetches what a sign-in needs. Raises ProviderDown, with what is wrong."""
+        self._metadata.get()
+        self._keys.get()
+
     def tells_auth_time(self) -> bool:
         """Whether the provider says that it tells when somebody signed in there."""
         return "auth_time" in self._metadata.get().claims
@@ -174,9 +198,10 @@ def read_metadata(issuer: str, document: Mapping[str, Any]) -> Metadata:
     if not isinstance(named, str) or named.rstrip("/") != issuer:
         raise ProviderDown(f"the discovery document is of another issuer, {named!r:.200}")
     addresses: dict[str, Any] = {name: document.get(name) for name in USED}
+    is_secure, end_session = issuer.startswith("https://"), document.get("end_session_endpoint")
     for name, address in addresses.items():
         is_missing = address is None and name not in NEEDED
-        if not is_missing and not is_address(address, is_secure=issuer.startswith("https://")):
+        if not is_missing and not is_address(address, is_secure=is_secure):
             raise ProviderDown(f"the discovery document has no {name} that can be used")
     return Metadata(
         issuer=named,
@@ -184,6 +209,7 @@ def read_metadata(issuer: str, document: Mapping[str, Any]) -> Metadata:
         auth_methods=texts(document.get("token_endpoint_auth_methods_supported")) or (BASIC,),
         claims=texts(document.get("claims_supported")),
         names_issuer=document.get("authorization_response_iss_parameter_supported") is True,
+        end_session_endpoint=end_session if is_address(end_session, is_secure=is_secure) else None,
     )
 
 

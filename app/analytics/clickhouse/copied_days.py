@@ -64,15 +64,17 @@ def key_of(model: Any) -> Any:
 def owners_of(model: Any, find_owners: FindOwners, first: int, last: int) -> Mapping[int, int]:
     """The owner of each key of a block's rows."""
     if hasattr(model, "user_id"):
-        return {user_id: user_id for user_id in range(first + 1, last + 1)}
+        return {workspace_id: workspace_id for workspace_id in range(first + 1, last + 1)}
     return find_owners(first, last)
 
 
 def read_pruned(connection: Connection) -> Pruned:
     found: dict[int, set[int]] = {}
-    for user_id, day in connection.execute(select(OwnerDay.user_id, OwnerDay.day).where(OwnerDay.is_pruned)):
-        found.setdefault(user_id, set()).add(day)
-    return {user_id: frozenset(days) for user_id, days in found.items()}
+    for workspace_id, day in connection.execute(
+        select(OwnerDay.user_id, OwnerDay.day).where(OwnerDay.is_pruned)
+    ):
+        found.setdefault(workspace_id, set()).add(day)
+    return {workspace_id: frozenset(days) for workspace_id, days in found.items()}
 
 
 def copy_block(

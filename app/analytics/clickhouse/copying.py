@@ -97,8 +97,8 @@ def finish_pruning(engine: Engine) -> None:
     begun = select(OwnerDay.user_id, OwnerDay.day).where(OwnerDay.is_pruned, OwnerDay.visits > 0)
     with engine.connect().execution_options(reads=True) as connection:
         found = connection.execute(begun).all()
-    for user_id, day in found:
-        for _ in rollup.prune_day(engine, user_id, day):
+    for workspace_id, day in found:
+        for _ in rollup.prune_day(engine, workspace_id, day):
             pass
 
 

@@ -49,15 +49,15 @@ class Counting:
             return found
         return Condition(f"{found.text} AND NOT (shelf IN {numbers(days)} AND {DAY} = shelf)", found.values)
 
-    def rolled_days(self, user_id: int, first: int, last: int) -> dict[int, int]:
+    def rolled_days(self, workspace_id: int, first: int, last: int) -> dict[int, int]:
         """The clicks of the owner's days whose roll-ups hold exactly the clicks that there are."""
         days = f"BETWEEN {first // QUARTERS:d} AND {(last - 1) // QUARTERS:d}"
         found = self.server.query(
             f"SELECT day, held FROM (SELECT intDiv(quarter, {QUARTERS}) AS day, sum(pageviews) AS there FROM"
             f" owner_quarter"
-            f" WHERE user_id = {user_id:d} AND day {days} GROUP BY day) AS counted"
-            f" JOIN (SELECT shelf, argMax(pageviews, moment) AS held FROM rolled WHERE user_id = {user_id:d}"
-            f" AND shelf {days} AND shelf NOT IN {numbers(self.pruned)}"
+            f" WHERE user_id = {workspace_id:d} AND day {days} GROUP BY day) AS counted"
+            f" JOIN (SELECT shelf, argMax(pageviews, moment) AS held FROM rolled"
+            f" WHERE user_id = {workspace_id:d} AND shelf {days} AND shelf NOT IN {numbers(self.pruned)}"
             " GROUP BY shelf) AS summed ON summed.shelf = counted.day WHERE there = held ORDER BY day"
         )
         return {int(day): int(held) for day, held in found}

@@ -35,8 +35,8 @@ class ClickHouseReader:
         self._bind = bind
         self._counting = Counting(self._server)
 
-    def first_day(self, user_id: int) -> int | None:
-        quarters = f"SELECT minOrNull(quarter) FROM owner_quarter WHERE user_id = {user_id:d}"
+    def first_day(self, workspace_id: int) -> int | None:
+        quarters = f"SELECT minOrNull(quarter) FROM owner_quarter WHERE user_id = {workspace_id:d}"
         [(found,)] = self._server.query(quarters)
         return None if found is None else int(found) // QUARTERS
 
@@ -45,13 +45,13 @@ class ClickHouseReader:
         some = "SELECT 1 FROM link_quarter WHERE link_id IN {} LIMIT 1"
         return any(self._server.query(some.format(numbers(part))) for part in parts)
 
-    def count_rows(self, user_id: int) -> int:
-        kept = f"user_id = {user_id:d} AND shelf NOT IN {numbers(self._counting.pruned)}"
+    def count_rows(self, workspace_id: int) -> int:
+        kept = f"user_id = {workspace_id:d} AND shelf NOT IN {numbers(self._counting.pruned)}"
         return int(self._server.query(f"SELECT count() FROM click WHERE {kept}")[0][0])
 
-    def last_pruned(self, user_id: int, first: int, last: int) -> int | None:
+    def last_pruned(self, workspace_id: int, first: int, last: int) -> int | None:
         [(found,)] = self._server.query(
-            f"SELECT maxOrNull(day) FROM value WHERE user_id = {user_id:d} AND link_id = 0 AND dimension"
+            f"SELECT maxOrNull(day) FROM value WHERE user_id = {workspace_id:d} AND link_id = 0 AND dimension"
             f" = {CHECKED}"
             f" AND shelf IN {numbers(self._counting.pruned)}"
             f" AND day BETWEEN {first // QUARTERS:d} AND {(last - 1) // QUARTERS:d}"

@@ -124,8 +124,14 @@ def make_tables(server: ClickHouse) -> None:
         server.work(statement)
 
 
-def erase_owner(server: ClickHouse, user_id: int) -> None:
+def owners(server: ClickHouse) -> set[int]:
+    """The workspaces that any click is of."""
+    make_tables(server)
+    return {int(id_) for (id_,) in server.query("SELECT DISTINCT user_id FROM owner_quarter")}
+
+
+def erase_owner(server: ClickHouse, workspace_id: int) -> None:
     """Writes the parts that hold clicks of the owner anew without them, and waits until that is done."""
     make_tables(server)
     for table in TABLES:
-        server.work(f"ALTER TABLE {table} DELETE WHERE user_id = {user_id:d}", mutations_sync=1)
+        server.work(f"ALTER TABLE {table} DELETE WHERE user_id = {workspace_id:d}", mutations_sync=1)

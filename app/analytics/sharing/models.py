@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import JSON, ForeignKey, String, exists
 from sqlalchemy.orm import Mapped, column_property, mapped_column, relationship
 
-from app.accounts.models import User, WorkspaceMember
+from app.accounts.models import User, Workspace, WorkspaceMember
 from app.core.clock import now
 from app.core.database import Id, UtcDateTime
 from app.core.encryption import SealedJson
@@ -49,12 +49,14 @@ class StatisticsShare(db.Model):
     datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
 
     user: Mapped[User] = relationship()
-    # whether anybody in the workspace may sign in
+    # whether the workspace is there, with anybody in it who may sign in
     has_members: Mapped[bool] = column_property(
         exists().where(
             WorkspaceMember.workspace_id == workspace_id,
             WorkspaceMember.user_id == User.id,
             User.disabled_datetime.is_(None),
             User.deleted_datetime.is_(None),
+            Workspace.id == workspace_id,
+            Workspace.deleted_datetime.is_(None),
         )
     )

@@ -7,14 +7,11 @@ from contextlib import suppress
 from typing import Any, Protocol
 
 import psycopg
-from redis import Redis
-from redis.backoff import NoBackoff
-from redis.exceptions import RedisError
-from redis.retry import Retry
 from sqlalchemy import NullPool, create_engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.core.config import Settings
+from app.core.redis_client import connect, redis
 
 CHANNEL = "waypost"
 CONNECT_SECONDS = 5
@@ -123,26 +120,20 @@ class RedisCarrier:
     """Redis's publish and subscribe, which store nothing."""
 
     def __init__(self, redis_url: str) -> None:
-        self.client = Redis.from_url(
-            redis_url,
-            protocol=2,
-            retry=Retry(NoBackoff(), 0),
-            socket_timeout=ANSWER_SECONDS,
-            socket_connect_timeout=ANSWER_SECONDS,
-        )
+        self.client = connect(redis_url, ANSWER_SECONDS)
 
     def publish(self, topics: Collection[str]) -> None:
         try:
             for topic in topics:
                 self.client.publish(CHANNEL, topic)
-        except (RedisError, OSError) as error:
+        except (redis.RedisError, OSError) as error:
             raise CarrierDown(str(error)) from error
 
     def subscribe(self) -> Subscription:
         heard = self.client.pubsub(ignore_subscribe_messages=True)  # type: ignore[no-untyped-call]
         try:
             heard.subscribe(CHANNEL)
-        except (RedisError, OSError) as error:
+        except (redis.RedisError, OSError) as error:
             heard.close()
             raise CarrierDown(str(error)) from error
         return RedisSubscription(heard)
@@ -157,7 +148,7 @@ class RedisSubscription:
     def wait(self, seconds: float) -> list[str]:
         try:
             message = self.heard.get_message(timeout=seconds)
-        except (RedisError, OSError) as error:
+        except (redis.RedisError, OSError) as error:
             raise CarrierDown(str(error)) from error
         return [message["data"].decode("utf-8", "replace")] if message else []
 

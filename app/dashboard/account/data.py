@@ -82,7 +82,7 @@ def file() -> ResponseReturnValue:
     name = f"waypost-{(row.done_datetime or clock.now()):%Y-%m-%d}.zip"
     if not shared_files.fetch(db.session, path):  # another machine may have made it
         abort(404)
-    note_export("archive.downloaded")
+    note_export("archive.downloaded", row.workspace_id)
     return send_file(path, mimetype="application/zip", as_attachment=True, download_name=name, max_age=0)
 
 

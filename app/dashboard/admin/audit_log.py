@@ -1,4 +1,4 @@
-"""Pages of the audit log: an owner's own entries, and for admins those of the instance."""
+"""Pages of the audit log: a user's entries, for owners a workspace's, for admins the instance's."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from app.dashboard.auth.access import signed_in_user
 from app.dashboard.imports.exports import download, note_export
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
+from app.dashboard.shared.workspace import workspace_id
 from app.i18n.messages import lazy_gettext as _l
 from app.input.params import ParamReader
 from app.input.parsers import Rejected, parse_integer
@@ -35,26 +36,45 @@ NO_DAY = _l("This must be a day, as 2026-11-22.")
 
 
 class LogScope(NamedTuple):
-    """One of the two logs: the endpoint of its page, and the page's entry in the navigation."""
+    """One of the three logs: the page's entry in the navigation, which names the endpoint, too."""
 
-    endpoint: str
     here: str
-    is_instance: bool
+
+    @property
+    def endpoint(self) -> str:
+        return f"{self.here}_audit_log"
+
+    @property
+    def shows_people(self) -> bool:
+        """Whether its entries are of several people, who can be searched for."""
+        return self is not OWN
 
     def reader(self) -> AuditReader:
-        return AuditReader(None if self.is_instance else signed_in_user().id)
+        if self is INSTANCE:
+            return AuditReader(None)
+        return AuditReader(signed_in_user().id, workspace_id() if self is WORKSPACE else None)
+
+    def query(self) -> dict[str, int]:
+        """Whose entries it has."""
+        if self is WORKSPACE:
+            return {"workspace_id": workspace_id()}
+        return {"user_id": signed_in_user().id} if self is OWN else {}
 
     def address(self, suffix: str = "", **query: Any) -> str:
         return url_for(f"dashboard.{self.endpoint}{suffix}", **query)
 
 
-OWN = LogScope("account_audit_log", "account", is_instance=False)
-INSTANCE = LogScope("instance_audit_log", "instance", is_instance=True)
+OWN, WORKSPACE, INSTANCE = LogScope("account"), LogScope("workspace"), LogScope("instance")
 
 
 @blueprint.get("/account/audit-log", endpoint="account_audit_log")
 def show_own() -> ResponseReturnValue:
     return render_log(OWN)
+
+
+@blueprint.get("/workspace/audit-log", endpoint="workspace_audit_log")
+def show_workspace() -> ResponseReturnValue:
+    return render_log(WORKSPACE)
 
 
 @blueprint.get("/instance/audit-log", endpoint="instance_audit_log")
@@ -66,6 +86,11 @@ def show_instance() -> ResponseReturnValue:
 @blueprint.get("/account/audit-log/file.<kind>", endpoint="account_audit_log_file")
 def send_own_file(kind: str) -> ResponseReturnValue:
     return send_file(OWN, kind)
+
+
+@blueprint.get("/workspace/audit-log/file.<kind>", endpoint="workspace_audit_log_file")
+def send_workspace_file(kind: str) -> ResponseReturnValue:
+    return send_file(WORKSPACE, kind)
 
 
 @blueprint.get("/instance/audit-log/file.<kind>", endpoint="instance_audit_log_file")
@@ -99,11 +124,11 @@ def read_query(scope: LogScope) -> AuditQuery:
     reader = ParamReader(read_params(), ignores_empty=True)
     first, last = (reader.read(name, None, read_day) for name in ("from", "until"))
     query = AuditQuery(
-        user_id=scope.reader().user_id,
+        **scope.query(),
         group=reader.read("group", "", read_group),
         first=start_of(first),
         last=start_of(last + dt.timedelta(days=1)) if last else None,
-        email=reader.read("email", "", str) if scope.is_instance else "",
+        email=reader.read("email", "", str) if scope.shows_people else "",
         before=reader.read("before", None, lambda text: parse_integer(text, 1, MAX_ID)),
     )
     reader.require_valid()

@@ -58,6 +58,7 @@ ACTION_LABELS: Mapping[str, str] = {
     "workspace.created": _l("Workspace created"),
     "workspace.renamed": _l("Workspace renamed"),
     "workspace.deleted": _l("Workspace deleted"),
+    "workspace.restored": _l("Workspace restored"),
     "user.updated": _l("Account settings changed"),
     "password.reset_requested": _l("New password requested by e-mail"),
     "password.changed": _l("Password changed"),

@@ -169,6 +169,7 @@ def sign_in_page(
         days=days,
         is_new=is_new,
         kept=kept or kept_forms.carried(),
+        ended_here=submitted_text("ended") == "provider",
     )
     return make_response(body, status)
 
@@ -188,9 +189,13 @@ def logout() -> ResponseReturnValue:
 
 @blueprint.post("/logout")
 def sign_out() -> ResponseReturnValue:
+    """End the session. Whoever has signed in at the provider is offered to sign out there, too."""
+    is_of_provider = current_user.is_authenticated and sessions.is_of_provider()
+    provider = single_sign_on.find_provider()
     sessions.end()
     flash(_("You are signed out."))
-    return redirect(url_for("accounts.login"), 303)
+    offered = {"ended": "provider"} if is_of_provider and provider and provider.may_offer_sign_out() else {}
+    return redirect(url_for("accounts.login", _external=False, **offered), 303)
 
 
 @blueprint.get("/setup")

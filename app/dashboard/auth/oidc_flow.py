@@ -43,7 +43,7 @@ class Flow(NamedTuple):
     until: float = 0
 
     @property
-    def asked(self) -> SignInRequest:
+    def sign_in_request(self) -> SignInRequest:
         return SignInRequest(self.state, self.nonce, self.verifier)
 
 

@@ -21,6 +21,7 @@ from app.dashboard.auth import login, sessions
 from app.dashboard.auth.access import submitted_form
 from app.dashboard.auth.login import blueprint
 from app.dashboard.auth.single_sign_on import require_provider, uses_password
+from app.dashboard.shared.security_email import current_security_mail
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
 from app.web.errors import status_of
@@ -107,6 +108,7 @@ def finish(
         sign_in_failures.note("sign_in.failed", user, error.reason)
         flash(str(error.errors[0].title), "error")
         return redirect(url_for("accounts.login"), 303)
+    current_security_mail().identity_linked(user, person.email)
     db.session.commit()
     sessions.start(user, method=method, password_typed=password_typed or now(), person=person)
     flash(_("Your account is linked. From now on you can sign in without your password."))

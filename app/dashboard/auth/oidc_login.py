@@ -25,6 +25,7 @@ from app.dashboard.auth.login import blueprint, from_address, safe_next, to_code
 from app.dashboard.auth.oidc_flow import AGAIN, INVITATION, SETUP, SIGN_IN, Flow
 from app.dashboard.auth.proofs import RECENT
 from app.dashboard.auth.single_sign_on import redirect_address, require_provider, uses_password
+from app.dashboard.shared.security_email import current_security_mail
 from app.i18n import language
 from app.i18n.messages import lazy_gettext as _l
 from app.web.application import settings
@@ -60,13 +61,13 @@ def oidc_again() -> ResponseReturnValue:
 
 
 def to_provider(purpose: str, token: str = "") -> ResponseReturnValue:
-    asked = SignInRequest.draw()
+    sign_in_request = SignInRequest.draw()
     session_id = sessions.this_one().id if purpose == AGAIN else 0
-    flow = Flow(*asked, purpose=purpose, next_=safe_next(), token=token, session_id=session_id)
+    flow = Flow(*sign_in_request, purpose=purpose, next_=safe_next(), token=token, session_id=session_id)
     try:
         rate_limits.count_try((rate_limits.by_address(rate_limits.OIDC_STARTS),))
         address = require_provider().sign_in_address(
-            asked, redirect_address(), is_again=purpose == AGAIN, language=language()
+            sign_in_request, redirect_address(), is_again=purpose == AGAIN, language=language()
         )
     except (OidcError, RateLimited) as error:
         return refused(error, flow)
@@ -84,7 +85,7 @@ def oidc_callback() -> ResponseReturnValue:
         rate_limits.count_try(counts)
         params = answer_of_provider()
         flow = oidc_flow.take(params.get("state", ""))
-        person = require_provider().finish(flow.asked, params, redirect_address())
+        person = require_provider().finish(flow.sign_in_request, params, redirect_address())
         response = continue_with(flow, person)
     except WaypostError as error:
         db.session.rollback()
@@ -119,8 +120,11 @@ def continue_with(flow: Flow, person: ProviderPerson) -> ResponseReturnValue:
 
 def user_of(flow: Flow, person: ProviderPerson) -> User:
     """The account of this person, which may be a new one. The caller has begun the write, and commits."""
+    is_linked = identities.find(person) is not None
     known = identities.account_of(person)
     if known is not None:
+        if not is_linked:  # as an admin has allowed
+            current_security_mail().identity_linked(known, person.email)
         return known
     user: User | None = None
     if flow.purpose == SETUP and setup.is_right(settings().data_dir, flow.token):

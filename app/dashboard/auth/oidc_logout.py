@@ -1,6 +1,6 @@
-"""Back-channel logout: the provider's server says that somebody has signed out there.
+"""Sign-out at the provider: asked for here, and told by the provider's server (back-channel logout).
 
-No browser is involved. Only the signature of the logout token counts: not who sends it.
+The latter involves no browser. Only the signature of the logout token counts: not who sends it.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from http import HTTPStatus
 
+from flask import flash, redirect, url_for
 from flask.typing import ResponseReturnValue
 
 from app.accounts.oidc import logout
@@ -17,11 +18,30 @@ from app.dashboard.auth import rate_limits
 from app.dashboard.auth.access import submitted_form
 from app.dashboard.auth.login import blueprint
 from app.dashboard.auth.single_sign_on import require_provider
+from app.i18n.messages import gettext as _
+from app.web.urls import dashboard_site
 
 FIELD = "logout_token"
 RETRY_SECONDS = 30
 
 log = logging.getLogger(__name__)
+
+
+@blueprint.get("/login/oidc/sign-out")
+def oidc_sign_out() -> ResponseReturnValue:
+    """To the provider's page that signs out there, for whoever has just signed out here."""
+    try:
+        back = dashboard_site() + url_for("accounts.login", _external=False)
+        address = require_provider().sign_out_address(back)
+    except OidcError as error:
+        log.warning("the provider's sign-out was not reached: %s", error.detail)
+        address = None
+    if address is None:
+        flash(
+            _("The provider of single sign-on offers no sign-out here. Sign out on its own pages."), "error"
+        )
+        return redirect(url_for("accounts.login"), 303)
+    return redirect(address, 303)
 
 
 @blueprint.post("/login/oidc/logout")

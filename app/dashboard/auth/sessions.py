@@ -238,6 +238,11 @@ def forget_pending_sign_in(name: str = PENDING_SIGN_IN) -> tuple[str, str]:
     return TOO_LATE if found["until"] < now().timestamp() else CHANGED, found["next"]
 
 
+def is_of_provider() -> bool:
+    """Whether the provider of single sign-on began this session."""
+    return this_one().id in identities.sessions_of(current_user)
+
+
 def end() -> None:
     """Sign out, and end the session itself: a copy of the cookie is worth nothing any more."""
     if current_user.is_authenticated:

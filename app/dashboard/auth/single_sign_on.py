@@ -19,10 +19,11 @@ EXTENSION = "oidc"
 
 
 class SingleSignOn(NamedTuple):
-    """Words of the button that leads to the provider. `is_only`: nobody signs in with a password."""
+    """Words of the buttons that lead to the provider. `is_only`: nobody signs in with a password."""
 
     label: str
     label_again: str
+    label_out: str
     is_only: bool
 
 
@@ -57,9 +58,11 @@ def single_sign_on() -> SingleSignOn | None:
     if known.oidc_name:
         label = _("Continue with %(name)s", name=known.oidc_name)
         again = _("Sign in with %(name)s again", name=known.oidc_name)
+        out = _("Sign out of %(name)s, too", name=known.oidc_name)
     else:
         label, again = _("Continue with single sign-on"), _("Sign in again by single sign-on")
-    return SingleSignOn(label, again, known.oidc_only)
+        out = _("Sign out of single sign-on, too")
+    return SingleSignOn(label, again, out, known.oidc_only)
 
 
 def redirect_address() -> str:

@@ -48,11 +48,14 @@ def export_file(kind: str) -> Response:
     return download(found, KINDS[kind], f"links-{now():%Y-%m-%d}.{kind}")
 
 
-def note_export(action: str, **changes: str) -> None:
-    """In the audit log, before the first byte of the file leaves. Raises PasswordNeeded."""
+def note_export(action: str, workspace_id: int | None = None, **changes: str) -> None:
+    """In the audit log, before the first byte of the file leaves. Raises PasswordNeeded.
+
+    `workspace_id`: whose rows are in the file, where the page is of no workspace.
+    """
     require_recent_password()
     begin_write(db.session)
-    record(db.session, action, account=signed_in_user(), **dict[str, Any](changes))
+    record(db.session, action, account=signed_in_user(), workspace_id=workspace_id, **dict[str, Any](changes))
     db.session.commit()
 
 

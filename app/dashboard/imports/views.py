@@ -27,7 +27,7 @@ from app.dashboard.imports import preview_page
 from app.dashboard.imports.upload import receive
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
-from app.dashboard.shared.workspace import current_access, workspace_id
+from app.dashboard.shared.workspace import current_access, may_use, workspace_id
 from app.i18n.messages import gettext as _
 from app.import_export import columns, dates, files, importer, services, shared_files
 from app.import_export.conventions import date_orders
@@ -79,7 +79,7 @@ def bring() -> ResponseReturnValue:
 @blueprint.get("/imports/<int:id>", endpoint="imports_one")
 def show(id: int) -> ResponseReturnValue:
     job = get_own_import(id)
-    return one(job) if job.state != "new" else naming(job)
+    return naming(job) if job.state == "new" and may_use("imports_check") else one(job)
 
 
 def one(job: LinkImport) -> Response:

@@ -20,7 +20,8 @@ from app.core.urls import split_address
 from app.dashboard.links.favicons import icon_addresses
 from app.dashboard.links.states import marks_of, state_of
 from app.dashboard.shared import rendering
-from app.dashboard.shared.workspace import current_access
+from app.dashboard.shared.blueprint import blueprint
+from app.dashboard.shared.workspace import current_access, may_use
 from app.dashboard.statistics import figures
 from app.i18n.messages import lazy_gettext as _l
 from app.links.clicks import clicks_of
@@ -50,6 +51,12 @@ PLACES: tuple[tuple[str, str, str, str], ...] = (
     ("links_statistics", "s", "chart-no-axes-column", _l("Statistics")),
     ("links_try", "v", "eye", _l("Try as visitor")),
 )
+
+
+@blueprint.app_template_global()
+def page_of_link(id: int) -> str:
+    """The page of a link that the reader may open: where it is edited, or else its statistics."""
+    return url_for("dashboard.links_edit" if may_use("links_edit") else "dashboard.links_statistics", id=id)
 
 
 def beside_rows(rows: Sequence[Link]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from flask import Flask, g, redirect, request
+from flask import Flask, current_app, g, redirect, request
 from flask.typing import ResponseReturnValue
 from flask_login import current_user
 from werkzeug.routing import Rule
@@ -37,7 +37,7 @@ OUTSIDE = (
         "password_again",
         "signed_in",
     ),
-    *("theme", "density", "join", "workspaces_new"),
+    *("theme", "density", "join", "workspaces_"),
 )
 # the right that a write needs, by the beginning of its name, the last that fits; "write" where none does
 ACTIONS = (
@@ -53,13 +53,15 @@ ACTIONS = (
 READS = {
     "imports": "read",  # the list of imports; the file is sent to the same address
     "imports_failed": "read_secrets",  # rows as they came: with passwords, and what handlers are set to
+    "workspace_audit_log": "read_audit_log",
+    "workspace_audit_log_file": "read_audit_log",
     "shares_show": "read_secrets",  # an address that opens to whoever has it, members or not
 }
 
 
 def init_app(app: Flask) -> None:
     """Gives each page of a workspace a second address, with its id. Call it once the pages are registered."""
-    for use in (may, own_workspaces, current_access):
+    for use in (may, may_use, own_workspaces, current_access):
         app.add_template_global(use)
     for rule in list(app.url_map.iter_rules()):
         if is_inside(rule.endpoint):
@@ -108,8 +110,6 @@ def enter() -> ResponseReturnValue | None:
 
 def action_of(endpoint: str, method: str) -> str:
     """The right that a request needs: a page that asks before a write needs the same as the write."""
-    from flask import current_app
-
     name = endpoint.partition(".")[2]
     if method in SAFE and (name in READS or f"{endpoint}_write" not in current_app.view_functions):
         return READS.get(name, "read")
@@ -143,3 +143,14 @@ def workspace_id() -> int:
 def may(action: str) -> bool:
     """Whether the reader may do this here: `app.accounts.rights` says what there is."""
     return rights.may(current_access(), action)
+
+
+def may_use(name: str) -> bool:
+    """Whether the reader may use this page of the workspace: send its form, where it has one, or see it.
+
+    Pages show by this what leads there, so that nothing is offered that would be refused.
+    """
+    write = f"{blueprint.name}.{name}_write"
+    endpoint: str = write if write in current_app.view_functions else f"{blueprint.name}.{name}"
+    methods = {method for rule in current_app.url_map.iter_rules(endpoint) for method in rule.methods or ()}
+    return may(action_of(endpoint, "GET" if "GET" in methods else "POST"))

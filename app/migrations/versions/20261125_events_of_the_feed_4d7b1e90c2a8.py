@@ -3,14 +3,14 @@
 The feed begins with this: what happened before has no place in it.
 
 Revision ID: 4d7b1e90c2a8
-Revises: e6a93d17f0b8
+Revises: b94e07d2c6a1
 """
 
 import sqlalchemy as sa
 from alembic import op
 
 revision = "4d7b1e90c2a8"
-down_revision = "e6a93d17f0b8"
+down_revision = "b94e07d2c6a1"
 branch_labels = None
 depends_on = None
 

@@ -10,14 +10,13 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from redis.exceptions import RedisError
 from sqlalchemy import select, text
 
 from app.analytics.models import Click
 from app.core.config import PREFIX, Settings
 from app.core.extensions import db
 from app.core.folders import PROGRAM_FILE, ROOT
-from app.core.redis_client import ask_time
+from app.core.redis_client import ask_time, redis
 from app.journal import segments
 from app.operations.checks.finding import Finding, ok, problem
 
@@ -53,7 +52,7 @@ def redis_check(settings: Settings) -> Iterator[Finding]:
         return
     try:
         there = ask_time(settings.redis_url)
-    except RedisError as error:
+    except redis.RedisError as error:
         yield problem(
             f"Redis does not answer ({str(error).splitlines()[0]}).",
             f"Is it running, and is {PREFIX}REDIS_URL right? Each machine counts rate limits alone.",

@@ -1,4 +1,4 @@
-"""Checks other servers: PostgreSQL past a pooler, its replica for statistics, the collector of traces."""
+"""Checks other servers: PostgreSQL past a pooler, its replica, the collector of traces, single sign-on."""
 
 from __future__ import annotations
 
@@ -31,6 +31,8 @@ def servers_check(settings: Settings) -> Iterator[Finding]:
         yield check_replica(settings)
     if settings.traces_url is not None:
         yield check_collector(settings.traces_url, dict(settings.traces_headers))
+    if settings.oidc_issuer is not None:
+        yield check_provider(settings)
 
 
 def check_direct(url: str) -> Finding:
@@ -48,6 +50,19 @@ def check_direct(url: str) -> Finding:
             "Both must lead to the same one: this past the pooler, the other through it.",
         )
     return ok(f"{name} leads to the same database as {PREFIX}DATABASE_URL.")
+
+
+def check_provider(settings: Settings) -> Finding:
+    """Whether the provider of single sign-on answers, as the issuer that is set, and publishes keys."""
+    from app.accounts.oidc.errors import OidcError
+    from app.accounts.oidc.provider import OidcProvider
+
+    name = f"{PREFIX}OIDC_ISSUER"
+    try:
+        OidcProvider(settings).check()
+    except OidcError as error:
+        return problem(f"{name}: {error.detail}.", f"Is {name} as the provider writes its issuer?")
+    return ok(f"The provider of single sign-on answers as {settings.oidc_issuer}.")
 
 
 def check_replica(settings: Settings) -> Finding:

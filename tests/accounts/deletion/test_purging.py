@@ -48,9 +48,10 @@ pytestmark = pytest.mark.databases
 TO = "https://example.com/"
 
 
-def furnish(session: Session, factory: Any, user: User, settings: Settings) -> None:
-    """Gives a user some of every kind of data that users can have."""
-    name = user.email.partition("@")[0]
+def furnish(session: Session, factory: Any, user: User, settings: Settings, name: str = "") -> None:
+    """Gives a user some of every kind of data that users can have. `name` is in the texts."""
+    name = name or user.email.partition("@")[0]
+    workspace_id = access_of(user).workspace_id
     domain, project, pixel = (
         factory.domain(user, f"{name}.example"),
         factory.project(user),
@@ -96,12 +97,12 @@ def furnish(session: Session, factory: Any, user: User, settings: Settings) -> N
     )
     session.commit()
     begin = now().replace(hour=0, minute=0, second=0) - dt.timedelta(days=3)
-    visits = load(300, begin, 2, {user.id: visited}, Random(3))
+    visits = load(300, begin, 2, {workspace_id: visited}, Random(3))
     session.rollback()
     take_in(settings, visits)
     for day in {visit.time_ms // 86_400_000 for visit in visits}:
         tables = Tables(settings)
-        for _ in roll_up(tables.engine, user.id, day):
+        for _ in roll_up(tables.engine, workspace_id, day):
             pass
         tables.engine.dispose()
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import time
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
+from flask import Flask
 from sqlalchemy import select
 from werkzeug.test import TestResponse
 
 from app.accounts.models import User
+from app.accounts.oidc.cached_document import CachedDocument
 from app.accounts.oidc.tokens import LOGOUT_EVENT
 from app.audit.models import AuditEntry
 from app.core.extensions import db
 from tests.accounts.oidc.conftest import Visit
-from tests.accounts.oidc.scripted_provider import ScriptedProvider
+from tests.accounts.oidc.scripted_provider import CLIENT, ScriptedProvider
 from tests.accounts.oidc.test_sign_in import tie
 from tests.dashboard.conftest import Desk
 
@@ -31,6 +34,12 @@ def signed_in(alice: User, visit: Visit, provider: ScriptedProvider) -> Visit:
     visit.sign_in()
     assert visit.is_signed_in()
     return visit
+
+
+def forget_document(app: Flask) -> None:
+    """As after a restart of the process."""
+    provider = app.extensions["oidc"]
+    provider._metadata = CachedDocument(provider._discover)
 
 
 ENDS: dict[str, dict[str, Any]] = {
@@ -125,3 +134,51 @@ def test_without_a_provider_there_is_no_such_address(signed_in: Visit) -> None:
 def test_a_large_body_is_refused(visit: Visit) -> None:
     """Anybody may send one: it is not read whole."""
     assert send(visit, "x" * 2**16).status_code == 413
+
+
+class TestSigningOutThere:
+    """RP-initiated logout: whoever has signed in by the provider is offered to sign out there, too."""
+
+    PAGE = "/login/oidc/sign-out"
+
+    def test_it_is_offered_and_leads_there(
+        self, signed_in: Visit, provider: ScriptedProvider, app: Flask
+    ) -> None:
+        end = f"{provider.url}/end?realm=x"
+        provider.document = {"end_session_endpoint": end}
+        forget_document(app)
+        answer = signed_in.post("/logout", "/logout")
+        assert not signed_in.is_signed_in()
+        assert f'href="{self.PAGE}"' in signed_in.notice(answer)
+        there = signed_in.begin(self.PAGE)
+        assert there.startswith(f"{end}&")
+        asked = dict(parse_qsl(urlsplit(there).query))
+        assert asked == {
+            "realm": "x",
+            "client_id": CLIENT,
+            "post_logout_redirect_uri": "http://localhost/login",
+        }
+
+    def test_not_after_a_password(self, alice: User, visit: Visit) -> None:
+        desk = Desk(visit.client, alice.email)
+        desk.sign_in()
+        assert self.PAGE not in visit.notice(visit.post("/logout", "/logout"))
+
+    @pytest.mark.parametrize("endpoint", [None, "javascript:alert(1)", "//x", 7])
+    def test_not_where_the_provider_names_none(
+        self, signed_in: Visit, provider: ScriptedProvider, app: Flask, endpoint: object
+    ) -> None:
+        provider.document = {"end_session_endpoint": endpoint}
+        forget_document(app)
+        signed_in.post("/logout", "/logout")
+        assert signed_in.begin(self.PAGE) == "/login"
+        assert "Sign out on its own pages" in signed_in.client.get("/login").text
+        signed_in.sign_in()
+        assert self.PAGE not in signed_in.notice(signed_in.post("/logout", "/logout"))
+
+    def test_a_provider_that_is_down(self, signed_in: Visit, provider: ScriptedProvider, app: Flask) -> None:
+        forget_document(app)
+        provider.is_down = True
+        assert signed_in.post("/logout", "/logout").status_code == 303
+        assert not signed_in.is_signed_in()
+        assert signed_in.begin(self.PAGE) == "/login"

@@ -18,6 +18,7 @@ from app.core.clock import now
 from app.core.config import Settings
 from app.core.extensions import db
 from app.dashboard.auth.oidc_flow import LIFETIME
+from app.notifications.models import SystemEmail
 from tests.accounts.codes import code_of, switch_on
 from tests.accounts.oidc.conftest import Visit
 from tests.accounts.oidc.scripted_provider import SECRET, ScriptedProvider
@@ -183,6 +184,26 @@ class TestAnAccountWithThisAddress:
         assert (row.user_id, row.subject, row.email) == (alice.id, "alice-1", "alice@example.com")
         again = Visit(visit.client.application.test_client(), provider)
         assert again.sign_in().location == "/dashboard/"
+
+    @pytest.mark.settings(SMTP_URL="smtp://127.0.0.1:2525")
+    @pytest.mark.parametrize("way", ["password", "admin"])
+    def test_is_told_by_mail_once(
+        self, alice: User, visit: Visit, provider: ScriptedProvider, way: str
+    ) -> None:
+        if way == "admin":
+            identities.allow(alice, provider.url)
+            db.session.commit()
+        visit.sign_in()
+        if way == "password":
+            visit.post("/login/oidc/link", "/login/oidc/link", own_password=PASSWORD)
+        Visit(visit.client.application.test_client(), provider).sign_in()
+        db.session.rollback()
+        mail = db.session.scalars(select(SystemEmail)).one()
+        assert mail.content is not None
+        assert (mail.email, mail.content["title"]) == (
+            alice.email,
+            "Single sign-on is linked to your account",
+        )
 
     def test_is_linked_once(self, alice: User, visit: Visit, provider: ScriptedProvider) -> None:
         tie(alice, provider, "the-first")

@@ -1,0 +1,105 @@
+"""Snapshots of a database: which tables changed since one was taken, and the way back to it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from typing import Protocol
+
+import psycopg
+from psycopg import sql
+
+from app.core.config import Settings
+
+
+class Snapshot(Protocol):
+    """One database. `keep` remembers its rows as they are."""
+
+    def keep(self) -> None: ...
+
+    def restore(self, tables: set[str]) -> None:
+        """Bring back the rows of these tables, at least."""
+
+    def prints(self, workspace_id: int | None = None) -> Mapping[str, object]:
+        """A value for the rows of each table, all or a workspace's; another one once they change."""
+
+
+class SqliteSnapshot:
+    """A copy of main.db in memory."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.path = str(settings.data_dir / "main.db")
+        self.kept = sqlite3.connect(":memory:")
+
+    def keep(self) -> None:
+        with closing(sqlite3.connect(self.path)) as connection:
+            connection.backup(self.kept)
+
+    def restore(self, tables: set[str]) -> None:
+        with closing(sqlite3.connect(self.path)) as connection:
+            self.kept.backup(connection)
+
+    def prints(self, workspace_id: int | None = None) -> Mapping[str, object]:
+        with closing(sqlite3.connect(self.path)) as connection:
+            found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+            names = [name for (name,) in found]
+            if workspace_id is None:
+                return {name: hash(tuple(connection.execute(f'SELECT * FROM "{name}"'))) for name in names}
+            whose = "SELECT m.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE c.name = 'workspace_id'"
+            owned = {name for (name,) in connection.execute(whose)} & set(names)
+            mine = 'SELECT * FROM "{}" WHERE workspace_id = ?'
+            return {
+                name: hash(tuple(connection.execute(mine.format(name), [workspace_id]))) for name in owned
+            }
+
+
+class PostgresSnapshot:
+    """Copies of the tables of the schema `public`, in one beside it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.address = settings.database_url.replace("postgresql+psycopg://", "postgresql://")
+
+    @contextmanager
+    def connected(self) -> Iterator[psycopg.Connection]:
+        with psycopg.connect(self.address, autocommit=True) as connection:
+            yield connection
+
+    def tables(self, connection: psycopg.Connection, column: str = "") -> list[str]:
+        if column:
+            named = "SELECT table_name FROM information_schema.columns WHERE table_schema = 'public' AND column_name = %s"
+            return [name for (name,) in connection.execute(named, [column])]
+        return [
+            name
+            for (name,) in connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+        ]
+
+    def keep(self) -> None:
+        with self.connected() as connection:
+            connection.execute("CREATE SCHEMA kept")
+            for name in self.tables(connection):
+                copied = "CREATE TABLE kept.{0} AS TABLE public.{0}"
+                connection.execute(sql.SQL(copied).format(sql.Identifier(name)))
+
+    def restore(self, tables: set[str]) -> None:
+        with self.connected() as connection, connection.transaction():
+            connection.execute("SET LOCAL session_replication_role = replica")  # no trigger, and no cascade
+            for name in tables:
+                for statement in ("DELETE FROM public.{0}", "INSERT INTO public.{0} SELECT * FROM kept.{0}"):
+                    connection.execute(sql.SQL(statement).format(sql.Identifier(name)))
+
+    def prints(self, workspace_id: int | None = None) -> Mapping[str, object]:
+        each = sql.SQL(
+            "SELECT {name}, md5(coalesce(string_agg(t::text, '|' ORDER BY t::text), '')) FROM {table} t{mine}"
+        )
+        mine = "" if workspace_id is None else f" WHERE workspace_id = {workspace_id:d}"
+        with self.connected() as connection:
+            parts = [
+                each.format(name=sql.Literal(name), table=sql.Identifier("public", name), mine=sql.SQL(mine))
+                for name in self.tables(connection, "" if workspace_id is None else "workspace_id")
+            ]
+            return dict(connection.execute(sql.SQL(" UNION ALL ").join(parts)).fetchall())
+
+
+def snapshot_of(settings: Settings) -> Snapshot:
+    return SqliteSnapshot(settings) if settings.is_sqlite else PostgresSnapshot(settings)
