@@ -32,6 +32,7 @@ LAYERS = [
     "redirects",
     "analytics",
     "events.feed",  # reads what many packages have written
+    "events.push events.subscriptions",
     "import_export jobs accounts.deletion",  # an account's data is spread over all earlier packages
     "operations openapi",
     "api dashboard public cli http_server migrations __init__",

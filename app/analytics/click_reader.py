@@ -94,6 +94,9 @@ class ClickReader(Protocol):
     def of_links(self, links: Sequence[int], period: Period) -> dict[int, list[int]]:
         """Human clicks on each link on each day of the period."""
 
+    def by_link(self, scope: Scope, first: int, last: int) -> dict[int, int]:
+        """The single clicks on each link, deleted ones too."""
+
     def by_value(self, scope: Scope, name: str, first: int, last: int) -> Shares:
         """Counts of each value of a dimension."""
 

@@ -56,6 +56,9 @@ class SqlReader:
     def of_links(self, links: Sequence[int], period: Period) -> dict[int, list[int]]:
         return totals.of_links(self._bind, links, period)
 
+    def by_link(self, scope: Scope, first: int, last: int) -> dict[int, int]:
+        return raw_queries.by_link(self._bind, scope, first, last)
+
     def by_value(self, scope: Scope, name: str, first: int, last: int) -> Shares:
         return breakdown.by_value(self._bind, scope, name, first, last)
 

@@ -30,6 +30,7 @@ from app.core.poll_loop import Quiet, quiet_database, take_turns
 from app.core.postgresql import WORK
 from app.core.write_stop import is_stopped
 from app.events.feed.sequencer import Sequencer
+from app.events.push.pusher import EventPusher
 from app.jobs.confirmations import post_confirmations
 from app.jobs.definitions import jobs_of
 from app.jobs.favicons import FaviconFetcher
@@ -199,6 +200,7 @@ class WorkerThreads:
         self.favicons = FaviconFetcher(self.engine, settings)
         self.salts = SaltSharer(self.engine, settings)
         self.sequencer = Sequencer(self.engine, settings)
+        self.pusher = EventPusher(self.engine, settings)
 
     def start(self) -> None:
         self.sender.start()
@@ -208,6 +210,7 @@ class WorkerThreads:
         self.favicons.start()
         self.salts.start()
         self.sequencer.start()
+        self.pusher.start()
 
     def stop(self) -> None:
         """Ends all threads. Work under way has LAST_SECONDS altogether; what takes longer is abandoned."""
@@ -219,6 +222,7 @@ class WorkerThreads:
             self.favicons,
             self.salts,
             self.sequencer,
+            self.pusher,
         )
         until = time.monotonic() + LAST_SECONDS
         for part in parts:

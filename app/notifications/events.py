@@ -7,9 +7,8 @@ The code that causes an event calls `raise_event` in its own transaction: either
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, cast
-from urllib.parse import unquote, urlsplit
 
 from sqlalchemy import Table, insert
 from sqlalchemy.engine import Connection
@@ -27,7 +26,7 @@ from app.i18n.messages import gettext as _
 from app.i18n.messages import ngettext
 from app.notifications.message import Message
 from app.notifications.models import Event
-from app.notifications.site import SiteUrls
+from app.notifications.site import SiteUrls, readable
 
 TEST = "handler.test"
 REPORT = "link.report"
@@ -96,12 +95,6 @@ def compose(id: str, type_: str, datetime: dt.datetime, data: Mapping[str, Any],
     )
 
 
-def readable(short_url: str) -> str:
-    """`https://go.example/caf%C3%A9` → `go.example/café`."""
-    parts = urlsplit(short_url)
-    return parts.netloc + unquote(parts.path)
-
-
 def facts(data: Mapping[str, Any]) -> Facts:
     """The link's own data, as labels and values."""
     link = data.get("link")
@@ -112,7 +105,3 @@ def facts(data: Mapping[str, Any]) -> Facts:
         (_("Destination"), link["location_url"]),
         (_("Clicks"), digits(link["clicks"])),
     )
-
-
-def all_types() -> Sequence[str]:
-    return [*WORDS, REPORT]

@@ -150,7 +150,7 @@ def success(one: Operation) -> dict[str, Any]:
 def wrapped(one: Operation) -> Schema:
     """The envelope's schema: `data`, and for a list also `meta` and `links`."""
     thing = reference(one.gives or "")
-    if one.gives == "Row":
+    if one.gives in {"Row", "PushedBody"}:
         return enveloped({"data": {"type": "array", "items": thing}})
     if one.has_cursor:
         return enveloped({"data": {"type": "array", "items": thing}, "meta": reference("FeedMeta")})

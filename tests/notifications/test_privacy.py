@@ -20,16 +20,27 @@ from sqlalchemy.orm import Session, scoped_session
 from app.accounts.models import User
 from app.analytics.ingest import Ingest
 from app.core.config import Settings
+from app.core.extensions import db
+from app.events.push.handlers import follow
+from app.events.push.pusher import EventPusher
+from app.events.push.samples import message_of_event, sample_event
+from app.events.push.summary import add_to, data_of
+from app.events.types import CLICKED
 from app.jobs.reports import make_reports
 from app.journal.codec import Visit
 from app.links.models import link_notification_handler
 from app.links.notification_dispatch import tell
 from app.net.session import OutboundSession
 from app.notifications import events
+from app.notifications.composing import all_types
 from app.notifications.delivery import attempt
-from app.notifications.events import all_types, raise_event
+from app.notifications.event_types import CHANGES
+from app.notifications.event_types import TYPES as TYPES_TOLD
+from app.notifications.events import raise_event
+from app.notifications.feed_words import SKIPPED, SUMMARY
 from app.notifications.message import Message
-from app.notifications.models import Delivery, Event
+from app.notifications.models import Delivery, Event, NotificationHandler
+from app.notifications.outbox import deliver
 from app.notifications.site import site_of
 from app.notifications.test_send import trial_message
 from app.notifications.waiting import message_of
@@ -64,7 +75,11 @@ def messages(
 ) -> tuple[dict[str, Message], list[str]]:
     """A message of each type, after real visits, and the hashes of the visitors."""
     link = factory.link(alice, "limited", clicks_limit=2)
-    handler = factory.handler(alice, "webhook", settings={"webhook": "https://example.com/", "secret": "x"})
+    settings_ = {"webhook": "https://example.com/", "secret": "x"}
+    handler = factory.handler(
+        alice, "webhook", settings=settings_, events=list(TYPES_TOLD), scope="workspace"
+    )
+    follow(session(), handler)
     alice.report_period, alice.report_since = "daily", link.datetime - dt.timedelta(days=3)
     session.execute(
         link_notification_handler.insert(), [{"link_id": link.id, "notification_handler_id": handler.id}]
@@ -91,11 +106,27 @@ def messages(
         pass
     ingest.close()
     make_report(session, settings)
+    push(session, settings, handler)
     while tell(session(), site_of(settings)):
         pass
     found = {row.type: message_of(row, site_of(settings)) for row in session.scalars(select(Delivery))}
     found[events.TEST] = trial_message(handler, site_of(settings))
     return found, hashes
+
+
+def push(session: scoped_session[Session], settings: Settings, handler: NotificationHandler) -> None:
+    """The clicks of the visits, in a batch and in a summary, and a message of each other type of the feed."""
+    begun = Delivery.type == CLICKED
+    EventPusher(db.engine, settings).turn()
+    clicks = session.scalars(select(Delivery).where(begun)).one().data["clicks"]
+    assert len(clicks) == len(VISITORS) * 2
+    told = [{"type": CLICKED, "data": click} for click in clicks]
+    deliver(session(), handler.id, SUMMARY, data_of(add_to(None, told) or {}))
+    deliver(session(), handler.id, SKIPPED, {"skipped": 3, "clicks": 2, "after": "x"})
+    for type_ in CHANGES:
+        message = message_of_event(sample_event(type_, site_of(settings)))
+        deliver(session(), handler.id, type_, message.data)
+    session.commit()
 
 
 def make_report(session: scoped_session[Session], settings: Settings) -> None:

@@ -93,6 +93,13 @@ class ClickHouseReader:
                 counts[link_id][number[begin]] += int(pageviews)
         return counts
 
+    def by_link(self, scope: Scope, first: int, last: int) -> dict[int, int]:
+        found: dict[int, int] = {}
+        for part in scope.parts:
+            groups = self._counting.raw_groups(part, "link_id", first, last)
+            found |= {int(link_id): int(pageviews) for link_id, pageviews, _ in groups}
+        return found
+
     def by_value(self, scope: Scope, name: str, first: int, last: int) -> Shares:
         if [*scope.filters] == [name]:
             counts = add_counts(self.of_filter(scope, first, last).values())
