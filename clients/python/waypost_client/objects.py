@@ -311,6 +311,12 @@ class Invitation(ApiObject):
     expires_datetime: dt.datetime
     datetime: dt.datetime
 
+    @property
+    def url(self) -> str | None:
+        """The address where it is accepted. Only the answer to the invitation has it."""
+        found: str | None = self.extra.get("url")
+        return found
+
 
 @dataclass(frozen=True, kw_only=True)
 class User(ApiObject):

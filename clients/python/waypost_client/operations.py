@@ -415,9 +415,10 @@ class Workspaces(Resource[M]):
     members = Listing(members_page)
 
     @operation("workspace-members_post", "POST", "/workspace/members", is_create=True)
-    def invite(self, email: str, role: str, *, idempotency_key: str | None = None) -> Call[Created]:
-        """Invites somebody by e-mail. The id is that of the invitation."""
-        return Call(one(Created), body={"email": email, "role": role}, idempotency_key=idempotency_key)
+    def invite(self, email: str, role: str, *, idempotency_key: str | None = None) -> Call[Invitation]:
+        """Invites somebody by e-mail. The one-time address of the invitation is its `url`."""
+        body = {"email": email, "role": role}
+        return Call(one(Invitation), body=body, idempotency_key=idempotency_key, wants_whole=True)
 
     @operation("workspace-members_read", "GET", "/workspace/members/{id}")
     def read_member(self, id: int) -> Call[Member]:
