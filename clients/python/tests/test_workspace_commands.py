@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 import pytest
-from waypost_client.cli.__main__ import way
+from waypost_client.cli.command import way
 
 from tests.instance import EMAIL, Waypost
 from tests.test_command import Run, read_json, run
