@@ -20,7 +20,7 @@ from app.cli import COMMANDS
 from app.core.config import TABLE
 from app.core.folders import ROOT
 from app.notifications.body_template import PLACEHOLDERS
-from app.notifications.events import all_types
+from app.notifications.composing import all_types
 from tests.server import Server
 from tests.test_architecture import LAYERS
 

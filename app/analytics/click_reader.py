@@ -48,6 +48,25 @@ class VisitPage(NamedTuple):
     last: tuple[int, int] | None
 
 
+class ClickBatch(NamedTuple):
+    """Clicks that were ingested together: the first and last of their ids and of their times."""
+
+    first_id: int
+    last_id: int
+    first_ms: int
+    last_ms: int
+
+
+class ToldClick(NamedTuple):
+    """One click as it is told to others. `texts`: as `batches.TOLD` names them, None for unknown."""
+
+    id: int
+    time_ms: int
+    link_id: int
+    is_bot: bool
+    texts: tuple[str | None, ...]
+
+
 class ClickReader(Protocol):
     """Reads clicks. Periods are quarters of an hour since 1970: `first` is included, `last` is not."""
 
@@ -75,6 +94,9 @@ class ClickReader(Protocol):
     def of_links(self, links: Sequence[int], period: Period) -> dict[int, list[int]]:
         """Human clicks on each link on each day of the period."""
 
+    def by_link(self, scope: Scope, first: int, last: int) -> dict[int, int]:
+        """The single clicks on each link, deleted ones too."""
+
     def by_value(self, scope: Scope, name: str, first: int, last: int) -> Shares:
         """Counts of each value of a dimension."""
 
@@ -95,3 +117,8 @@ class ClickReader(Protocol):
 
     def visit_page(self, scope: Scope, asked: StatisticsQuery, after: tuple[int, int]) -> VisitPage:
         """The single clicks after a time in ms and an id, oldest first."""
+
+    def told_clicks(
+        self, workspace_id: int, batches: Sequence[ClickBatch], link_id: int | None = None
+    ) -> list[ToldClick]:
+        """The clicks of a workspace in these batches, by id; with `link_id` only those on that link."""

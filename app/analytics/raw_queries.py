@@ -51,6 +51,16 @@ def by_quarter(bind: Bind, scope: Scope, first: int, last: int) -> dict[int, Vis
     return {number: VisitCounts(pageviews[number], visitors[number]) for number in sorted(pageviews)}
 
 
+def by_link(bind: Bind, scope: Scope, first: int, last: int) -> dict[int, int]:
+    """The clicks on each link from the quarter of an hour `first` up to, and without, `last`."""
+    found: dict[int, int] = {}
+    for part in scope.parts:
+        wanted = [*conditions(bind, part, first, last), CLICKS.c.time_ms >= first * QUARTER_MS]
+        counted = select(CLICKS.c.link_id, func.count()).select_from(source(scope.filters)).where(*wanted)
+        found.update(bind.execute(counted.group_by(CLICKS.c.link_id)).all())
+    return found
+
+
 def select_arrivals(scope: Scope, wanted: Sequence[ColumnElement[bool]], first: int) -> Select[Any]:
     """Counts visitors by the quarter of an hour of their first click of the day."""
     known = [*wanted, CLICKS.c.visitor.is_not(None)]

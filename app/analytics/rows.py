@@ -5,7 +5,7 @@ Every source of clicks (the journal, links with a click limit) calls `append`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 from sqlalchemy import Table
@@ -16,6 +16,7 @@ from app.analytics.interning import Interner
 from app.analytics.models import Click
 from app.analytics.rollups import Visited, roll_up
 from app.analytics.user_agents import store_descriptions
+from app.events import entries
 from app.journal.codec import Visit
 
 CLICKS = cast("Table", Click.__table__)
@@ -23,10 +24,11 @@ NUMBERS = ("time_ms", "link_id", "user_id", "is_bot", "visitor")
 TEXTS = ("bot_name", *Visit._fields[Visit._fields.index("visitor") + 1 :])
 LANGUAGE = TEXTS.index("language")
 COLUMNS = (*NUMBERS, *(f"{name}_id" for name in TEXTS))
+SEQUENCE = "clicks.click_id_seq"
 
 
 def append_clicks(connection: Connection, terms: Interner, visits: Sequence[Visit]) -> None:
-    """Adds a row for each click, in their order, and all of them to the roll-ups.
+    """Adds a row for each click, in their order, and all of them to the roll-ups and to the feed of events.
 
     The caller commits, and then calls `terms.keep()`.
     """
@@ -34,7 +36,9 @@ def append_clicks(connection: Connection, terms: Interner, visits: Sequence[Visi
     said = [texts_of_click(visit) for visit in visits]
     ids = terms.ids(connection, {text for each in said for text in each})
     seen = [numbers_of(visit) for visit in visits]
-    insert_rows(connection, [(*each, *map(ids.get, words)) for each, words in zip(seen, said, strict=True)])
+    rows = [(*each, *map(ids.get, words)) for each, words in zip(seen, said, strict=True)]
+    if rows:
+        entries.add_clicks(connection, insert_rows(connection, rows), places_of(seen))
     roll_up(connection, seen)
     store_descriptions(connection, terms, {visit.agent for visit in visits})
 
@@ -57,13 +61,27 @@ def primary_subtag(language: str) -> str:
     return language.partition("-")[0].lower()
 
 
-def insert_rows(connection: Connection, rows: list[tuple[Any, ...]]) -> None:
+def places_of(seen: Sequence[Visited]) -> Iterator[entries.Clicked]:
+    """The link, the workspace and the time of each click."""
+    return ((each[1], each[2], each[0]) for each in seen)
+
+
+def insert_rows(connection: Connection, rows: list[tuple[Any, ...]]) -> int:
+    """Inserts rows, one at least, under ids in their order; returns the first.
+
+    No other transaction gets ids between them: all that add entries to the feed hold its counter by then.
+    """
     if connection.dialect.name == "postgresql":
         partitions.cover_times(connection, [row[0] for row in rows])
+        entries.reserve(connection, 0)
+        first = int(connection.exec_driver_sql(f"SELECT nextval('{SEQUENCE}')").scalar_one()) + 1
         copy_rows(connection, rows)
-    elif rows:
-        names, marks = ", ".join(COLUMNS), ", ".join("?" * len(COLUMNS))
-        connection.exec_driver_sql(f"INSERT INTO {CLICKS.name} ({names}) VALUES ({marks})", rows)  # noqa: S608
+        return first
+    first = entries.reserve_clicks(connection, len(rows))
+    names, marks = ", ".join(("id", *COLUMNS)), ", ".join("?" * (1 + len(COLUMNS)))
+    numbered = [(id_, *row) for id_, row in enumerate(rows, first)]
+    connection.exec_driver_sql(f"INSERT INTO {CLICKS.name} ({names}) VALUES ({marks})", numbered)  # noqa: S608
+    return first
 
 
 def copy_rows(connection: Connection, rows: list[tuple[Any, ...]]) -> None:

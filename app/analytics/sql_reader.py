@@ -7,8 +7,17 @@ from collections.abc import Sequence
 
 from sqlalchemy import func, select
 
+from app.analytics import batches as click_batches
 from app.analytics import breakdown, day_state, latest, raw_queries, top_links, totals, visit_pages
-from app.analytics.click_reader import Counts, LatestVisit, Quarters, Shares, VisitPage
+from app.analytics.click_reader import (
+    ClickBatch,
+    Counts,
+    LatestVisit,
+    Quarters,
+    Shares,
+    ToldClick,
+    VisitPage,
+)
 from app.analytics.periods import Period
 from app.analytics.query import StatisticsQuery
 from app.analytics.rollup_models import OwnerDay
@@ -47,6 +56,9 @@ class SqlReader:
     def of_links(self, links: Sequence[int], period: Period) -> dict[int, list[int]]:
         return totals.of_links(self._bind, links, period)
 
+    def by_link(self, scope: Scope, first: int, last: int) -> dict[int, int]:
+        return raw_queries.by_link(self._bind, scope, first, last)
+
     def by_value(self, scope: Scope, name: str, first: int, last: int) -> Shares:
         return breakdown.by_value(self._bind, scope, name, first, last)
 
@@ -67,3 +79,8 @@ class SqlReader:
 
     def visit_page(self, scope: Scope, asked: StatisticsQuery, after: tuple[int, int]) -> VisitPage:
         return visit_pages.visit_page(self._bind, scope, asked, after)
+
+    def told_clicks(
+        self, workspace_id: int, batches: Sequence[ClickBatch], link_id: int | None = None
+    ) -> list[ToldClick]:
+        return click_batches.told_clicks(self._bind, workspace_id, batches, link_id)

@@ -21,6 +21,7 @@ from app.analytics.periods import day_number
 from app.analytics.rollup_models import EMPTIED, OwnerDay, Seen
 from app.core.config import Settings
 from app.core.error_boundary import ErrorBoundary
+from app.events import entries
 
 SEEN = cast("Table", Seen.__table__)
 SEEN_BATCH_SIZE = 5000
@@ -29,6 +30,7 @@ LATE = dt.timedelta(hours=1)  # clicks that come later than that cause another r
 
 ENDED = object()
 FORGET = "forget who came"
+FORGET_EVENTS = "forget events"
 REMOVE_TEXTS = "remove texts that no row uses"
 MONTHS = "make and drop months"
 MONTHS_SECONDS = 600.0
@@ -82,6 +84,8 @@ class Upkeep:
             if done < end:
                 return None
             most = 1 + len(self.errors.backed_off(tuple))
+            if entries.is_prunable(connection, oldest) and not self.errors.is_backed_off(FORGET_EVENTS):
+                return UpkeepWork(FORGET_EVENTS, forget_events(self._engine, oldest))
             if found := self._first("prune", connection, with_rows_before(oldest, most)):
                 return UpkeepWork(found, rollup.prune_day(self._engine, *found[1:]))
             is_seen = connection.scalar(select(Seen.day).where(Seen.day < oldest).limit(1)) is not None
@@ -152,4 +156,13 @@ def forget_seen(engine: Engine, oldest: int) -> Steps:
     while is_left:
         with engine.begin() as connection:
             is_left = connection.execute(delete(SEEN).where(key.in_(some))).rowcount > 0
+        yield
+
+
+def forget_events(engine: Engine, oldest: int) -> Steps:
+    """Removes the places of the feed that are older than the clicks that are kept."""
+    is_left = True
+    while is_left:
+        with engine.begin() as connection:
+            is_left = entries.prune(connection, oldest)
         yield

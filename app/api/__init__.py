@@ -14,6 +14,7 @@ from app.api import (  # noqa: F401
     rate_limit,
     resources,
     statistics,
+    subscriptions,
     trash,
     workspace,
 )

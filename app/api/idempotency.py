@@ -142,15 +142,18 @@ def digests(sent: RequestData) -> list[str]:
     They are keyed, because fields hold passwords, which must not be guessable from a stolen database. There
     is one for each known secret key, the current one first.
     """
-    fields = sorted((name, index, mark(value)) for name, index, value in sent.pairs())
-    text = json.dumps([request.path.rstrip("/"), fields])
+    text = json.dumps([request.path.rstrip("/"), marks(sent)])
     return [
         hmac.new(key.encode(), b"idempotency" + text.encode(), hashlib.sha256).hexdigest()
         for key in current_keys().all()
     ]
 
 
-def mark(value: Value) -> list[str]:
+def mark(value: Value) -> list[Any]:
     if isinstance(value, Upload):
         return ["file", hashlib.sha256(value.content).hexdigest()]
-    return ["nested"] if isinstance(value, Nested) else ["text", value]
+    return ["nested", *marks(value.fields)] if isinstance(value, Nested) else ["text", value]
+
+
+def marks(fields: RequestData | None) -> list[Any]:
+    return sorted((name, index, mark(value)) for name, index, value in fields.pairs()) if fields else []

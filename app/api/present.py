@@ -27,8 +27,11 @@ from app.core.extensions import db
 from app.domains.models import Domain
 from app.domains.proofs import proofs
 from app.domains.services import seen_as_anothers
+from app.events.types import CLICKED
 from app.links.clicks import COUNTS
 from app.links.models import Link, LinkTag, link_notification_handler, link_pixel
+from app.notifications.click_filter import ClickFilter
+from app.notifications.event_types import told_types
 from app.notifications.models import NotificationHandler
 from app.notifications.transport import all_transports
 from app.openapi.link_keys import LINK_KEYS
@@ -210,6 +213,31 @@ def handler(row: NotificationHandler, *, with_secrets: bool) -> dict[str, Any]:
         "last_datetime": format_utc(row.last_datetime),
         "datetime": format_utc(row.datetime),
         "is_confirmed": row.is_confirmed,
+        **events(row),
+    }
+
+
+def subscription(row: NotificationHandler, *, with_secrets: bool) -> dict[str, Any]:
+    transport = all_transports()[row.type]
+    settings = transport.visible_settings(row.settings)
+    return {
+        "id": row.id,
+        "name": row.name,
+        **{name: value if with_secrets or value is None else MASK for name, value in settings.items()},
+        **events(row),
+        "link_id": row.link_id,
+        "is_enabled": row.is_enabled,
+        "datetime": format_utc(row.datetime),
+    }
+
+
+def events(row: NotificationHandler) -> dict[str, Any]:
+    """Which events a handler is told of."""
+    types = list(told_types(row.events))
+    return {
+        "events": types,
+        "scope": row.scope,
+        "click_filter": ClickFilter.of(row.click_filter).as_object() if CLICKED in types else None,
     }
 
 

@@ -16,10 +16,10 @@ from app.audit.lists import log_of
 from app.audit.visibility import AuditReader, visible_values
 from app.domains import services as domain_services
 from app.domains import verification
+from app.events.push import handlers as handler_services
 from app.input.listing import find_page
 from app.links import services as link_services
 from app.links.models import Link
-from app.notifications import services as handler_services
 from app.notifications.models import NotificationHandler
 from app.pixels import services as pixel_services
 from app.projects import services as project_services

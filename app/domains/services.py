@@ -22,6 +22,7 @@ from app.core.extensions import db
 from app.domains.hosts import glance, name_of
 from app.domains.lapses import is_held
 from app.domains.models import Domain
+from app.events.drafts import record_move
 from app.i18n.messages import lazy_gettext as _l
 
 
@@ -51,15 +52,23 @@ def update(domain: Domain, changes: dict[str, Any]) -> Domain:
     }
     if changed:
         note(domain, "domain.updated", **changed)
+    old_host = domain.host
     if changes.get("host", domain.host) != domain.host:
         domain.host, domain.is_verified, domain.token = changes["host"], False, new_token()
         domain.unproven_since = None
         refuse_anothers(domain)
+    origin = origin_of(domain, old_host)
     for name, value in changes.items():
         setattr(domain, name, value)
+    if origin != (after := origin_of(domain, domain.host)):
+        record_move(db.session, domain.workspace_id, domain.id, origin, after)
     domain.last_datetime = now()
     db.session.flush()
     return domain
+
+
+def origin_of(domain: Domain, host: str) -> str:
+    return f"{domain.scheme}{host}"
 
 
 def delete(domain: Domain) -> None:

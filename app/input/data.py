@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 KEY = re.compile(r"(?P<name>[^\[\]]+)(?:\[(?P<index>[0-9]*)\])?", re.ASCII)
 MAX_DIGITS = 18  # an index is only ever compared; int() of a text of any length is slow, or refuses it
@@ -20,7 +20,9 @@ class Upload:
 
 @dataclass(frozen=True)
 class Nested:
-    """A value that no field takes: an object, or a list inside a list."""
+    """A value that fields of one value don't take: an object with its `fields`, or a list inside a list."""
+
+    fields: RequestData | None = field(default=None, compare=False)
 
 
 class JsonValue(str):
@@ -91,8 +93,31 @@ class RequestData:
                 found._last[target] = self._last[name]
         return found
 
+    def grouped(self, name: str) -> RequestData:
+        """The same with the fields `name.part` and `name[part]` as one object `name`, as JSON has it.
+
+        Where `name` itself was sent, it stays as it is.
+        """
+        parts = {one: match[1] or match[2] for one in self if (match := part_pattern(name).fullmatch(one))}
+        if not parts:
+            return self
+        found = RequestData()
+        for one in self:
+            if one not in parts:
+                found._members[one], found._last[one] = self._members[one], self._last[one]
+        if name not in found:
+            pairs = [(parts[one], value) for one, _, value in self.pairs() if one in parts]
+            found._members[name] = {0: Nested(RequestData(pairs))}
+            found._last[name] = found._members[name][0]
+        return found
+
     def _sorted(self, name: str) -> list[tuple[int, Value]]:
         return sorted(self._members.get(name, {}).items(), key=lambda member: member[0])
+
+
+def part_pattern(name: str) -> re.Pattern[str]:
+    """Names of the parts of an object in a form: `name.part`, `name[part]`, and with `[]` or an index."""
+    return re.compile(rf"{re.escape(name)}(?:\.(\w+)|\[(\w+)\](?:\[[0-9]*\])?)", re.ASCII)
 
 
 def written_index(digits: str) -> int:

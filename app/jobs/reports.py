@@ -25,6 +25,7 @@ from app.core.leases import precise_now
 from app.links.clicks import clicks_of
 from app.links.models import Link, link_notification_handler
 from app.links.notification_dispatch import described
+from app.notifications.event_types import told_types
 from app.notifications.events import REPORT
 from app.notifications.models import NotificationHandler, Report
 from app.notifications.outbox import deliver
@@ -106,7 +107,7 @@ def links_by_handler(session: Session, user_id: int) -> Mapping[int, Sequence[in
     """The links of each handler that is on and that this user made, who says how often it reports."""
     table = link_notification_handler
     rows = (
-        select(NotificationHandler.id, Link.id)
+        select(NotificationHandler.id, NotificationHandler.events, Link.id)
         .join(table, table.c.notification_handler_id == NotificationHandler.id)
         .join(Link, Link.id == table.c.link_id)
         .join(Workspace, Workspace.id == Link.workspace_id)
@@ -115,8 +116,9 @@ def links_by_handler(session: Session, user_id: int) -> Mapping[int, Sequence[in
         .order_by(NotificationHandler.id, Link.id)
     )
     found: dict[int, list[int]] = defaultdict(list)
-    for handler_id, link_id in session.execute(rows):
-        found[handler_id].append(link_id)
+    for handler_id, events, link_id in session.execute(rows):
+        if REPORT in told_types(events):
+            found[handler_id].append(link_id)
     return found
 
 

@@ -29,6 +29,8 @@ from app.core.file_locks import lock_file
 from app.core.poll_loop import Quiet, quiet_database, take_turns
 from app.core.postgresql import WORK
 from app.core.write_stop import is_stopped
+from app.events.feed.sequencer import Sequencer
+from app.events.push.pusher import EventPusher
 from app.jobs.confirmations import post_confirmations
 from app.jobs.definitions import jobs_of
 from app.jobs.favicons import FaviconFetcher
@@ -197,6 +199,8 @@ class WorkerThreads:
         self.archiver = Archiver(self.engine, settings)
         self.favicons = FaviconFetcher(self.engine, settings)
         self.salts = SaltSharer(self.engine, settings)
+        self.sequencer = Sequencer(self.engine, settings)
+        self.pusher = EventPusher(self.engine, settings)
 
     def start(self) -> None:
         self.sender.start()
@@ -205,6 +209,8 @@ class WorkerThreads:
         self.archiver.start()
         self.favicons.start()
         self.salts.start()
+        self.sequencer.start()
+        self.pusher.start()
 
     def stop(self) -> None:
         """Ends all threads. Work under way has LAST_SECONDS altogether; what takes longer is abandoned."""
@@ -215,6 +221,8 @@ class WorkerThreads:
             self.scheduler,
             self.favicons,
             self.salts,
+            self.sequencer,
+            self.pusher,
         )
         until = time.monotonic() + LAST_SECONDS
         for part in parts:

@@ -15,6 +15,7 @@ from app.core.encryption import UnreadableSecret
 from app.core.errors import FieldError, Invalid, NotFound
 from app.core.extensions import db
 from app.i18n.messages import lazy_gettext as _l
+from app.links.change_events import record_changes
 from app.links.models import Link, LinkChange
 from app.links.previous_uploads import PICTURES as PICTURES
 from app.links.previous_uploads import find
@@ -84,6 +85,7 @@ def note(links: Sequence[Link], kind: str, fields: Fields | None = None) -> None
             for link in links
         ],
     )
+    record_changes(links, kind, fields or {})
 
 
 def prune(link_id: int) -> None:

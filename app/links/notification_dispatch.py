@@ -6,14 +6,15 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import delete, select
-from sqlalchemy.orm import Session, joinedload
+from sqlalchemy import ColumnElement, and_, delete, or_, select
+from sqlalchemy.orm import InstrumentedAttribute, Session, joinedload
 
 from app.accounts.models import Workspace
 from app.core.database import begin_write
 from app.core.error_boundary import ErrorBoundary
 from app.links.clicks import clicks_of
 from app.links.models import Link, link_notification_handler
+from app.notifications.event_types import WORKSPACE, told_types
 from app.notifications.models import Event, NotificationHandler
 from app.notifications.outbox import deliver
 from app.notifications.site import SiteUrls
@@ -43,7 +44,9 @@ def tell_some(session: Session, ids: Sequence[int], site: SiteUrls) -> None:
     links = described(session, {event.link_id for event in found}, site)
     handlers = handlers_of(session, links)
     for event in sorted(found, key=lambda event: event.id):
-        for handler_id in handlers.get(event.link_id, ()):
+        for handler_id, events in handlers.get(event.link_id, {}).items():
+            if event.type not in told_types(events):
+                continue
             data = {"link": links[event.link_id], **event.data}
             deliver(session, handler_id, event.type, data, event.datetime)
     session.commit()
@@ -68,17 +71,33 @@ def link_data(link: Link, clicks: int, site: SiteUrls) -> dict[str, Any]:
     }
 
 
-def handlers_of(session: Session, ids: Collection[int]) -> dict[int, Sequence[int]]:
-    """The ids of each link's enabled handlers, without those of deleted workspaces."""
+def handlers_of(session: Session, ids: Collection[int]) -> dict[int, dict[int, Sequence[str] | None]]:
+    """The enabled handlers of each link by id, with the events that they are told of (null for the default).
+
+    Those that it names, and those of all links of its workspace. Without those of deleted workspaces.
+    """
     table = link_notification_handler
-    rows = (
-        select(table.c.link_id, NotificationHandler.id)
+    columns = NotificationHandler.id, NotificationHandler.events
+    named = (
+        select(table.c.link_id, *columns)
         .join(NotificationHandler, NotificationHandler.id == table.c.notification_handler_id)
-        .join(Workspace, Workspace.id == NotificationHandler.workspace_id)
-        .where(table.c.link_id.in_(ids), NotificationHandler.is_enabled, Workspace.deleted_datetime.is_(None))
-        .order_by(NotificationHandler.id)
+        .where(table.c.link_id.in_(ids))
     )
-    found: dict[int, list[int]] = defaultdict(list)
-    for link_id, handler_id in session.execute(rows):
-        found[link_id].append(handler_id)
+    others = (
+        select(Link.id, *columns)
+        .join(NotificationHandler, NotificationHandler.workspace_id == Link.workspace_id)
+        .where(Link.id.in_(ids), hears_unnamed(Link.id))
+    )
+    found: dict[int, dict[int, Sequence[str] | None]] = defaultdict(dict)
+    for rows in (named, others):
+        live = rows.join(Workspace, Workspace.id == NotificationHandler.workspace_id)
+        wanted = live.where(NotificationHandler.is_enabled, Workspace.deleted_datetime.is_(None))
+        for link_id, handler_id, events in session.execute(wanted.order_by(NotificationHandler.id)):
+            found[link_id][handler_id] = events
     return dict(found)
+
+
+def hears_unnamed(link_id: ColumnElement[int] | InstrumentedAttribute[int]) -> ColumnElement[bool]:
+    """Whether a handler is told of a link that does not name it: of its only link, or of all."""
+    is_of_all = and_(NotificationHandler.scope == WORKSPACE, NotificationHandler.link_id.is_(None))
+    return or_(NotificationHandler.link_id == link_id, is_of_all)

@@ -17,8 +17,10 @@ from app.core.database import reread
 from app.core.errors import Invalid
 from app.core.extensions import db
 from app.domains.models import Domain
+from app.events.drafts import record_purge
 from app.links import previous_uploads, uploads
 from app.links.aliases import HELD, claim, claim_random, key_of
+from app.links.change_events import record_changes
 from app.links.favicons import request_icons
 from app.links.history import PICTURES, note
 from app.links.invalidation import place_of, replan
@@ -62,6 +64,8 @@ def erase(workspace_id: int, ids: Collection[int]) -> None:
             uploads.discard(getattr(link, name))
     if there:
         forget_history([link.id for link in there])
+        record_changes(there, "deleted", {})
+        record_purge(db.session, [(link.workspace_id, link.id) for link in there])
         previous_uploads.forget([link.id for link in there])
         take_away(there)
 

@@ -12,6 +12,7 @@ from app.core.clock import now
 from app.core.database import AnySession, begin_write
 from app.core.error_boundary import ErrorBoundary
 from app.core.extensions import db
+from app.events.drafts import record_purge
 from app.links import previous_uploads, uploads
 from app.links.history import PICTURES
 from app.links.models import Link, LinkChange
@@ -93,4 +94,5 @@ def remove_rows(session: AnySession, trashed: Sequence[Trashed]) -> None:
     links = links_of(trashed)
     ids = [one.id for one in trashed]
     session.execute(delete(LinkChange).where(LinkChange.link_id.in_(links)))
+    record_purge(session, [(one.workspace_id, one.row_id) for one in trashed if one.kind == KIND])
     session.execute(delete(Trashed).where(Trashed.id.in_(ids)))

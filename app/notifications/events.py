@@ -7,27 +7,27 @@ The code that causes an event calls `raise_event` in its own transaction: either
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, cast
-from urllib.parse import unquote, urlsplit
 
 from sqlalchemy import Table, insert
 from sqlalchemy.engine import Connection
 
 from app.core import clock
 from app.core.database import AnySession
+from app.events.drafts import record_of_link
+from app.events.types import ENDED as ENDED
+from app.events.types import FAILING as FAILING
+from app.events.types import LIMIT_REACHED as LIMIT_REACHED
+from app.events.types import RECOVERED as RECOVERED
+from app.events.types import STARTED as STARTED
 from app.i18n import digits
 from app.i18n.messages import gettext as _
 from app.i18n.messages import ngettext
 from app.notifications.message import Message
 from app.notifications.models import Event
-from app.notifications.site import SiteUrls
+from app.notifications.site import SiteUrls, readable
 
-LIMIT_REACHED = "link.clicks_limit_reached"
-STARTED = "link.started"
-ENDED = "link.ended"
-FAILING = "link.destination_failing"
-RECOVERED = "link.destination_recovered"
 TEST = "handler.test"
 REPORT = "link.report"
 
@@ -72,9 +72,12 @@ EVENTS = cast("Table", Event.__table__)
 def raise_event(
     session: AnySession | Connection, type_: str, link_id: int, moment: dt.datetime | None = None, **data: Any
 ) -> None:
-    """Insert one row into the outbox, in the caller's transaction. `data` joins the link in the message."""
-    row = {"type": type_, "link_id": link_id, "data": data, "datetime": moment or clock.now()}
+    """Insert one row into the outbox, and one for the feed, in the caller's transaction. `data` joins the
+    link in both."""
+    moment = moment or clock.now()
+    row = {"type": type_, "link_id": link_id, "data": data, "datetime": moment}
     session.execute(insert(EVENTS), [row])
+    record_of_link(session, type_, link_id, moment, data)
 
 
 def compose(id: str, type_: str, datetime: dt.datetime, data: Mapping[str, Any], site: SiteUrls) -> Message:
@@ -92,12 +95,6 @@ def compose(id: str, type_: str, datetime: dt.datetime, data: Mapping[str, Any],
     )
 
 
-def readable(short_url: str) -> str:
-    """`https://go.example/caf%C3%A9` → `go.example/café`."""
-    parts = urlsplit(short_url)
-    return parts.netloc + unquote(parts.path)
-
-
 def facts(data: Mapping[str, Any]) -> Facts:
     """The link's own data, as labels and values."""
     link = data.get("link")
@@ -108,7 +105,3 @@ def facts(data: Mapping[str, Any]) -> Facts:
         (_("Destination"), link["location_url"]),
         (_("Clicks"), digits(link["clicks"])),
     )
-
-
-def all_types() -> Sequence[str]:
-    return [*WORDS, REPORT]

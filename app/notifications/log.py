@@ -10,7 +10,7 @@ from sqlalchemy.orm import aliased
 
 from app.core.extensions import db
 from app.input.listing import Listing, one_of
-from app.notifications.events import all_types
+from app.notifications.composing import all_types
 from app.notifications.models import (
     DELIVERED,
     FAILED,

@@ -39,6 +39,12 @@ class NotificationHandler(db.Model):
     name: Mapped[str] = mapped_column(String(128))
     settings: Mapped[dict[str, Any]] = mapped_column(SealedJson)
     is_enabled: Mapped[bool] = mapped_column(default=True)
+    # types of events, null for the default ones; of which links; and which clicks, null for people's
+    events: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True))
+    scope: Mapped[str] = mapped_column(String(16), default="attached", server_default="attached")
+    click_filter: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    # the only link of a subscription, which no link names in its `email_reports`
+    link_id: Mapped[int | None] = mapped_column(Id)
     # whether the recipient at its e-mail address has agreed; true where the type needs no confirmation
     is_confirmed: Mapped[bool] = mapped_column(default=True, server_default=true())
     # when to write the mail that asks for that, and when the last one was written
@@ -50,6 +56,43 @@ class NotificationHandler(db.Model):
     off_reason: Mapped[str | None] = mapped_column(MessageText(512))
     last_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
     datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
+
+
+class EventCursor(Claimed, db.Model):
+    """How far a handler's events are turned into deliveries: the place in its workspace's feed.
+
+    It is there while the handler is told of events of the feed. `due`: when the next page may be read.
+    `summary`: what a message to people will sum up, from the pages that were read since the last one.
+    `skipped`: what was too old to be told, until a message says so.
+    """
+
+    __table_args__ = (
+        Index("ix_event_cursor_waiting", "due", sqlite_where=WAITING, postgresql_where=WAITING),
+        {"info": {"is_trashed": False}},
+    )
+
+    id: Mapped[int] = mapped_column(
+        ForeignKey("notification_handler.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    cursor: Mapped[str] = mapped_column(String(64))
+    summary: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    skipped: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+
+
+class ClickNumber(db.Model):
+    """How many clicks of a link have passed a handler's filter, where that decides which it is told of.
+
+    Its primary key prevents a second "first click". It has no foreign key to the link, whose trash would
+    take it along.
+    """
+
+    __table_args__ = ({"info": {"is_trashed": False}},)
+
+    handler_id: Mapped[int] = mapped_column(
+        ForeignKey("notification_handler.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    link_id: Mapped[int] = mapped_column(Id, primary_key=True, autoincrement=False)
+    number: Mapped[int] = mapped_column(Id)
 
 
 class SystemEmail(db.Model):

@@ -30,6 +30,7 @@ from app.notifications.models import (
     NotificationHandler,
     SystemEmail,
 )
+from app.notifications.transport import all_transports
 
 # the pauses before each try, from the first: the contract's schedule
 PAUSES = (0.0, 5.0, 300.0, 1800.0, 7200.0, 18_000.0, 36_000.0, 36_000.0)
@@ -106,6 +107,21 @@ def write_down(session: Session, who: str, all_that_came: Sequence[Came]) -> Non
     for handler in handlers.values():
         if not handler.is_enabled:
             end_pending(session, handler.id)
+    end_subscriptions(session, [came[1] for came in all_that_came if came[2] is not None and came[2].is_gone])
+
+
+def end_subscriptions(session: Session, handler_ids: Sequence[int]) -> None:
+    """Delete those of these handlers, to which nothing can be sent any more, that are subscriptions.
+
+    A REST hook is unsubscribed by an answer of 410. All other handlers are only switched off.
+    """
+    types = [type_ for type_, transport in all_transports().items() if transport.is_subscription]
+    over = NotificationHandler.id.in_(handler_ids), NotificationHandler.type.in_(types)
+    for handler in session.scalars(select(NotificationHandler).where(*over)).all() if handler_ids else ():
+        on = Object("notification_handler", handler.id, handler.name)
+        record(session, "handler.unsubscribed", owner_id=handler.user_id, on=on, type=handler.type)
+        session.delete(handler)
+        session.flush()
 
 
 def locked(session: Session, model: type[Row], ids: Collection[int]) -> dict[int, Row]:

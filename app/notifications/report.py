@@ -16,10 +16,9 @@ from app.i18n.languages import DEFAULT, locale_of
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
 from app.i18n.messages import ngettext, pgettext
-from app.notifications.events import readable
 from app.notifications.message import BreakdownTable, Message, Section
 from app.notifications.periods import ReportPeriod
-from app.notifications.site import SiteUrls
+from app.notifications.site import SiteUrls, readable
 
 Row = Mapping[str, Any]
 Data = Mapping[str, Any]

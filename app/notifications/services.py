@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from sqlalchemy import delete as delete_rows
+
 from app.accounts.access import Access
 from app.audit.services import Object, record
 from app.core.clock import now
@@ -12,10 +14,12 @@ from app.core.encryption import UnreadableSecret
 from app.core.errors import FieldError, Invalid
 from app.core.extensions import db
 from app.core.leases import precise_now
+from app.events.types import CLICKED
 from app.i18n.messages import lazy_gettext as _l
 from app.notifications.confirmation import about, require_confirmation
 from app.notifications.delivery import UNREADABLE
-from app.notifications.models import NotificationHandler
+from app.notifications.event_types import told_types
+from app.notifications.models import ClickNumber, NotificationHandler
 from app.notifications.outbox import end_pending
 from app.notifications.system_email import withdraw
 from app.notifications.transport import all_transports
@@ -29,12 +33,24 @@ def create(access: Access, changes: dict[str, Any]) -> NotificationHandler:
     settings = filled_in({**made(changes["type"]), **changes.get("settings", {})})
     handler = NotificationHandler(**access.row_columns, **{**changes, "settings": settings})
     require_settings(handler)
+    settle_filter(handler)
     db.session.add(handler)
     db.session.flush()
     require_confirmation(db.session, handler)
     db.session.flush()
     note(handler, "handler.created")
     return handler
+
+
+def settle_filter(handler: NotificationHandler) -> None:
+    """Drop a click filter that has no clicks to filter."""
+    if CLICKED not in told_types(handler.events):
+        handler.click_filter = None
+
+
+def begin_counting(handler: NotificationHandler) -> None:
+    """Forget which clicks were counted: with another filter, the first one is another one."""
+    db.session.execute(delete_rows(ClickNumber).where(ClickNumber.handler_id == handler.id))
 
 
 def note(handler: NotificationHandler, action: str, **changes: Any) -> None:
@@ -51,12 +67,15 @@ def update(handler: NotificationHandler, changes: dict[str, Any]) -> Notificatio
     reread(db.session, handler)
     if not changes:
         return handler  # nothing was edited, so the last edit was another one
-    place = place_of(handler)
+    place, filter_before = place_of(handler), handler.click_filter
     settings = settings_with(handler, changes)
     note_changes(handler, changes, settings)
     for name, value in changes.items():
         setattr(handler, name, value)
     handler.settings = settings
+    settle_filter(handler)
+    if handler.click_filter != filter_before:
+        begin_counting(handler)
     if not isinstance(settings, UnreadableSecret):
         require_settings(handler)
     if changes.keys() & {"is_enabled", "type", "settings"}:

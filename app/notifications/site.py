@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from urllib.parse import quote
+from urllib.parse import quote, unquote, urlsplit
 
 from app.core.config import Settings
 
@@ -34,6 +34,9 @@ class SiteUrls:
     def confirm_page(self, token: str) -> str:
         return f"{self.owners}/dashboard/confirm/{token}"
 
+    def links_page(self) -> str:
+        return f"{self.owners}/dashboard/links/"
+
     def handlers_page(self) -> str:
         return f"{self.owners}/dashboard/handlers/"
 
@@ -42,3 +45,9 @@ def site_of(settings: Settings) -> SiteUrls:
     """The URLs by `BASE_URL`, else by the address that the server listens on."""
     links = settings.base_url or settings.local_url
     return SiteUrls(links, settings.dashboard_url or links)
+
+
+def readable(short_url: str) -> str:
+    """`https://go.example/caf%C3%A9` → `go.example/café`."""
+    parts = urlsplit(short_url)
+    return parts.netloc + unquote(parts.path)

@@ -108,6 +108,8 @@ class Transport:
     gets this type; `renew` returns the settings with new ones of these. `steps`: how owners get the values
     that they fill in. `lacks`: what the operator has not set up, in words. `icon` is one of
     templates/_icons.svg. `confirms`: the setting with an e-mail address whose recipient has to agree first.
+    `takes_batches`: a program reads it, which gets clicks in batches and each change by itself; people get a
+    summary. `is_subscription`: programs make and end such handlers by the API, and owners only look at them.
     """
 
     label: str
@@ -120,6 +122,8 @@ class Transport:
     lacks: Callable[[Settings], str] = lambda settings: ""  # noqa: ARG005
     icon: str = "message-square"
     confirms: str = ""
+    takes_batches: bool = False
+    is_subscription: bool = False
 
     def visible_settings(self, settings: Mapping[str, str]) -> dict[str, str | None]:
         """The settings as their owner sees them: those filled in, and those generated.
@@ -149,3 +153,10 @@ class Transport:
 def all_transports() -> Mapping[str, Transport]:
     """Every transport by its type, in the order of the file names."""
     return MappingProxyType({type_: module.TRANSPORT for type_, module in modules(transports).items()})
+
+
+@cache
+def chosen_transports() -> Mapping[str, Transport]:
+    """Those that an owner chooses from: all but those of handlers that programs make."""
+    found = all_transports().items()
+    return MappingProxyType({type_: one for type_, one in found if not one.is_subscription})

@@ -17,7 +17,8 @@ from app.core.error_boundary import ErrorBoundary
 from app.core.leases import claim, is_due, is_free, precise_now
 from app.i18n.in_language import in_language
 from app.i18n.languages import DEFAULT
-from app.notifications import events, report, system_email
+from app.notifications import system_email
+from app.notifications.composing import composer_of
 from app.notifications.confirmation import refusal_of
 from app.notifications.handler_queue import ClaimedDelivery
 from app.notifications.message import Message
@@ -123,7 +124,7 @@ def claimed_delivery(session: Session, row: Delivery, site: SiteUrls) -> Claimed
 
 def message_of(delivery: Delivery, site: SiteUrls, language: str = DEFAULT) -> Message:
     """The message of a delivery. It is the same on every attempt, because only stored values are used."""
-    compose = report.compose if delivery.type == events.REPORT else events.compose
+    compose = composer_of(delivery.type)
     with in_language(language):
         message = compose(delivery.webhook_id, delivery.type, delivery.datetime, delivery.data, site)
     return replace(message, language=language)

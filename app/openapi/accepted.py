@@ -96,6 +96,9 @@ def accepted_value(field: SentField, usual: Schema) -> Schema:
         }
     if usual.get("type") == "array":
         return accepted_list(usual)
+    if usual.get("type") == "object":
+        parts = {name: {"title": one["title"]} for name, one in usual["properties"].items()}
+        return {"anyOf": [{**usual, "properties": parts}, EMPTY]}
     found = accepted_scalar(field, usual)
     return found if not field.can_be_empty or "boolean" in str(usual) else {"anyOf": [found, EMPTY]}
 

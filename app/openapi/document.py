@@ -144,7 +144,7 @@ def success(one: Operation) -> dict[str, Any]:
 def wrapped(one: Operation) -> Schema:
     """The envelope's schema: `data`, and for a list also `meta` and `links`."""
     thing = reference(one.gives or "")
-    if one.gives == "Row":
+    if one.gives in {"Row", "PushedBody"}:
         return enveloped({"data": {"type": "array", "items": thing}})
     if not one.is_list:
         return enveloped({"data": thing})

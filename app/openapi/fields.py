@@ -30,6 +30,7 @@ from app.links.fields import (
     TagsField,
 )
 from app.links.targeting import MAX_PAIRS, TYPES
+from app.notifications.event_fields import ClickFilterField, ClickFilterForm, EventTypesField
 from app.notifications.fields import EmailSettingField
 
 Schema = dict[str, Any]
@@ -144,6 +145,20 @@ def _(_: HostField) -> Schema:
 @schema_of.register
 def _(_: EmailSettingField) -> Schema:
     return {"type": "string", "format": "email"}
+
+
+@schema_of.register
+def _(field: EventTypesField) -> Schema:
+    return {"type": "array", "items": {"type": "string", "enum": list(field.choices)}, "minItems": 1}
+
+
+@schema_of.register
+def _(_: ClickFilterField) -> Schema:
+    return {
+        "type": "object",
+        "properties": properties_of(ClickFilterForm, is_create=True),
+        "description": "In a form its parts: `click_filter[every]=10`.",
+    }
 
 
 def properties_of(form: type[ResourceForm], *, is_create: bool) -> dict[str, Schema]:

@@ -28,7 +28,11 @@ LINK = ", ".join(f"{name} {word}" for name, word in LINK_KEYS.items())
 PIXEL = "id integer, type string, name string, pixel string, last_datetime time?, datetime time"
 HANDLER = """
     id integer, type string, name string, settings object, is_enabled boolean, last_datetime time?,
-    datetime time, is_confirmed boolean
+    datetime time, is_confirmed boolean, events [string], scope string, click_filter object?
+"""
+SUBSCRIPTION = """
+    id integer, name string, target_url destination?, secret string?, events [string], scope string,
+    click_filter object?, link_id integer?, is_enabled boolean, datetime time
 """
 PROJECT = "id integer, name string, color string, last_datetime time?, datetime time"
 VERIFICATION = "txt_name string, txt_value string, file_url address, file_content string"
@@ -112,6 +116,8 @@ SCHEMAS: dict[str, Schema] = {
     "Link": with_details("settings", read(LINK), SETTINGS),
     "Pixel": read(PIXEL),
     "NotificationHandler": read(HANDLER),
+    "Subscription": read(SUBSCRIPTION),
+    "PushedBody": read("type string, timestamp string, data object, is_sample boolean"),
     "Project": read(PROJECT),
     "Domain": with_details(
         "warnings",

@@ -13,11 +13,13 @@ from app.analytics.dimensions import DIMENSIONS, TYPES
 from app.analytics.params import MAX_VALUE
 from app.audit.actions import ACTIONS, GROUPS
 from app.audit.lists import log_of as audit_log_of
+from app.events.subscriptions.forms import SUBSCRIBED, SubscriptionForm
+from app.events.subscriptions.lists import subscriptions_of
 from app.input.forms import ResourceForm
 from app.input.listing import DEFAULT_SIZE, ORDER_TYPES, SIZES, Listing
 from app.links.forms import RestoreForm
 from app.links.qr_forms import QrForm
-from app.notifications.events import all_types
+from app.notifications.composing import all_types
 from app.notifications.log import log_of
 from app.notifications.models import NotificationHandler
 from app.openapi.accepted import MOMENT
@@ -144,6 +146,7 @@ RENAME: dict[str, Any] = {"form": WorkspaceForm, "example": {"name": "Marketing"
 ROLE: dict[str, Any] = {"form": MemberForm, "example": {"role": "viewer"}}
 OF_MEMBERS: dict[str, Any] = {"is_list": True, "query": of_list(members_of(0), MemberForm)}
 MEMBER, INVITATION = f"{MEMBERS}/{{id}}", f"{INVITED}/{{id}}"
+HOOKS, HOOK, SUBSCRIPTIONS = "/subscriptions", "/subscriptions/{id}", "Subscriptions"
 LINKS, STATISTICS, HANDLERS, DOMAINS, TRASH, ACCOUNT = (
     "Links", "Statistics", "Notification handlers", "Domains", "Trash", "Account",
 )  # fmt: skip
@@ -182,6 +185,22 @@ OTHERS: tuple[Operation, ...] = (
     call(
         "notification-handlers_confirmation", "POST", f"{HANDLER}/confirmation", HANDLERS,
         "Ask again for confirmation of its e-mail address", "NotificationHandler",
+    ),
+    call(
+        "subscriptions_find", "GET", HOOKS, SUBSCRIPTIONS, "List subscriptions", "Subscription", is_list=True,
+        query=of_list(subscriptions_of(0)),
+    ),
+    call(
+        "subscriptions_post", "POST", HOOKS, SUBSCRIPTIONS, "Subscribe an address to events", "Made",
+        status=201, form=SubscriptionForm, is_create=True,
+        example={"target_url": "https://hooks.example/waypost", "events": "link.clicked"},
+    ),
+    call("subscriptions_read", "GET", HOOK, SUBSCRIPTIONS, "Read a subscription", "Subscription"),
+    call("subscriptions_delete", "DELETE", HOOK, SUBSCRIPTIONS, "Unsubscribe", None, status=204),
+    call(
+        "subscriptions_samples", "GET", f"{HOOKS}/samples", SUBSCRIPTIONS, "Show what a target gets",
+        "PushedBody", query={"event": {"type": "string", "enum": list(SUBSCRIBED)}},
+        example={"event": "link.clicked"},
     ),
     call("domains_verify", "POST", "/domains/{id}/verify", DOMAINS, "Look for the proof now", "Verification"),
     call(

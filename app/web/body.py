@@ -207,6 +207,8 @@ def single(value: Any) -> Value:
         return ""
     if isinstance(value, bool):
         return json_object.literal(WORDS[value])
+    if isinstance(value, dict):
+        return Nested(RequestData(pair for name, inner in value.items() for pair in members(name, inner)))
     return value if isinstance(value, str) else Nested()
 
 

@@ -204,7 +204,10 @@ def test_every_answer_is_as_it_says(
     member = workspaces.add_member(workspace, bob, "editor")
     invitation, _ = member_invitations.invite(access_of(alice), "z@example.com", "viewer")
     db.session.commit()
+    hook = {"target_url": "https://hooks.example/", "events": ["link.clicked"]}
+    subscription = api.post("/subscriptions", json=hook).json["data"]["id"]
     full = {**full, "workspace/members": member.id, "workspace/invitations": invitation.id}
+    full["subscriptions"] = subscription
     assert api.post(f"/notification-handlers/{full['notification-handlers']}/test").status_code == 200
     calls = operations()
     last_is_delete = sorted(calls, key=lambda one: one.method == "DELETE")

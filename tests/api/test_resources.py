@@ -106,6 +106,9 @@ def test_each_type_of_handler(api: Api, make_api: Callable[..., Api], alice: Use
         "last_datetime",
         "datetime",
         "is_confirmed",
+        "events",
+        "scope",
+        "click_filter",
     ]
     assert (data["id"], data["type"], data["is_enabled"], data["last_datetime"]) == (
         number,

@@ -185,6 +185,12 @@ def webhook(world: Any) -> Any:
     )
 
 
+def end_subscription(world: Any) -> None:
+    settings = {"target_url": f"https://a.example/{SECRET}"}
+    made = {"type": "subscription", "name": "Hook", "settings": settings, "events": ["link.clicked"]}
+    outbox.end_subscriptions(db.session(), [handlers.create(access_of(world.alice), made).id])
+
+
 def restore_handler(world: Any) -> None:
     batch = handlers.delete(webhook(world))
     handlers.restore(trash.find_batch(access_of(world.alice).workspace_id, batch)[0])
@@ -311,6 +317,7 @@ DEEDS: dict[str, Callable[[Any], Any]] = {
     "link.restored": restore_link,
     "pixel.restored": restore_pixel,
     "user.updated": lambda world: services.update_user(world.bob, {"timezone": "Europe/Berlin", "name": ""}),
+    "handler.unsubscribed": end_subscription,
     "handler.switched_off": lambda world: unsubscribe.stop(webhook(world)),
     "share.created": lambda world: shares.create(access_of(world.alice), {"name": "Team"}),
     "share.changed": lambda world: shares.update(

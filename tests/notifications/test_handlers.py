@@ -15,13 +15,13 @@ from app.core.clock import now
 from app.core.database import begin_write
 from app.core.errors import Invalid, NotFound
 from app.core.extensions import db
-from app.input.data import Nested, RequestData
+from app.input.data import JsonValue, Nested, RequestData
 from app.input.listing import find_page
 from app.notifications import services
 from app.notifications.forms import SETTINGS, HandlerForm
 from app.notifications.lists import LISTING
 from app.notifications.models import NotificationHandler
-from app.notifications.transport import all_transports
+from app.notifications.transport import all_transports, chosen_transports
 
 HOOK = "https://hooks.example.com/x"
 FIELDS = {
@@ -72,9 +72,9 @@ def stored(type_):
 def test_the_transports():
     assert {
         type_: [one.name for one in transport.settings if not one.is_optional]
-        for type_, transport in all_transports().items()
+        for type_, transport in chosen_transports().items()
     } == {type_: list(fields) for type_, fields in FIELDS.items()}
-    assert {one.name for transport in all_transports().values() for one in transport.settings} == {
+    assert {one.name for transport in chosen_transports().values() for one in transport.settings} == {
         *(name for fields in FIELDS.values() for name in fields),
         *(name for fields in OPTIONAL.values() for name in fields),
     }
@@ -98,6 +98,7 @@ def test_what_a_read_only_key_does_not_see():
     }
     assert secrets == {
         "webhook": {"webhook", "webhook_template", "secret"},
+        "subscription": {"target_url", "secret"},
         "google_chat": {"google_chat"},
         "gotify": {"gotify_token"},
         "matrix": {"matrix_token"},
@@ -105,6 +106,128 @@ def test_what_a_read_only_key_does_not_see():
         "ntfy": {"ntfy_topic", "ntfy_token"},
         "pushover": {"pushover", "pushover_user_key"},
     } | {type_: {type_} for type_ in WORDS}
+
+
+# --- events
+
+SOME = ["link.clicked", "link.started"]
+EVENT_FIELDS = {
+    "types in any order": ([("events[]", "link.started"), ("events[]", "link.clicked")], {"events": SOME}),
+    "one type": ([("events", "link.clicked")], {"events": SOME[:1]}),
+    "a scope": ([("scope", "workspace")], {"scope": "workspace"}),
+    "no scope": ([("scope", "")], {"scope": "attached"}),
+    "a filter in a form": (
+        [
+            ("events", "link.clicked"),
+            ("click_filter[countries][]", "us"),
+            ("click_filter[countries][]", "DE"),
+        ],
+        {
+            "events": SOME[:1],
+            "click_filter": {"countries": ["DE", "US"], "is_bot": False, "every": 1, "first": False},
+        },
+    ),
+    "a filter by names with dots": (
+        [("events", "link.clicked"), ("click_filter.every", "10"), ("click_filter.is_bot", "1")],
+        {
+            "events": SOME[:1],
+            "click_filter": {"countries": None, "is_bot": True, "every": 10, "first": False},
+        },
+    ),
+    "a filter in JSON": (
+        [("events", "link.clicked"), ("click_filter", Nested(RequestData([("first", "1")])))],
+        {
+            "events": SOME[:1],
+            "click_filter": {"countries": None, "is_bot": False, "every": 1, "first": True},
+        },
+    ),
+    "a filter that lets everything pass": (
+        [("events", "link.started"), ("click_filter.every", "1"), ("click_filter.countries", "")],
+        {"events": ["link.started"]},
+    ),
+    "no filter": ([("click_filter", "")], {}),
+    "an empty object": ([("click_filter", Nested(RequestData()))], {}),
+}
+EMPTY_LIST = JsonValue("")
+EMPTY_LIST.is_member = True
+BAD_EVENTS = {
+    "unknown types": ([("events[]", "link.clicked"), ("events[]", "link.exploded")], [("events", "choice")]),
+    "no type": ([("events", "")], [("events", "required")]),
+    "an unknown scope": ([("scope", "all")], [("scope", "choice")]),
+    "a filter that is a text": ([("click_filter", "DE")], [("click_filter", "type")]),
+    "a filter that is a list": ([("click_filter", Nested())], [("click_filter", "type")]),
+    "a filter without clicks": (
+        [("events", "link.started"), ("click_filter.first", "1")],
+        [("click_filter", "conflict")],
+    ),
+    "a filter with the default events": ([("click_filter.first", "1")], [("click_filter", "conflict")]),
+    "first and every": (
+        [("events", "link.clicked"), ("click_filter.first", "1"), ("click_filter.every", "2")],
+        [("click_filter.every", "conflict")],
+    ),
+    "no country": (
+        [("events", "link.clicked"), ("click_filter", Nested(RequestData([("countries", EMPTY_LIST)])))],
+        [("click_filter.countries", "required")],
+    ),
+    "all at once": (
+        [
+            ("events", "nope"),
+            ("scope", "nope"),
+            ("click_filter[countries][]", "ZZ"),
+            ("click_filter[is_bot]", "perhaps"),
+            ("click_filter[every]", "0"),
+            ("click_filter[first]", "perhaps"),
+        ],
+        [
+            ("events", "choice"),
+            ("scope", "choice"),
+            ("click_filter.countries", "choice"),
+            ("click_filter.is_bot", "boolean"),
+            ("click_filter.every", "range"),
+            ("click_filter.first", "boolean"),
+        ],
+    ),
+    "minus one": (
+        [("events", "link.clicked"), ("click_filter.every", "-1")],
+        [("click_filter.every", "range")],
+    ),
+    "a million and one": (
+        [("events", "link.clicked"), ("click_filter.every", "1000001")],
+        [("click_filter.every", "range")],
+    ),
+    "a part that is an object": (
+        [("events", "link.clicked"), ("click_filter", Nested(RequestData([("every", Nested())])))],
+        [("click_filter.every", "type")],
+    ),
+}
+
+
+def read_pairs(pairs, stored=None):
+    form = HandlerForm(RequestData(pairs), owner=None, stored=stored)
+    form.validate()
+    return form
+
+
+@pytest.mark.parametrize("name", EVENT_FIELDS)
+def test_which_events(name):
+    pairs, changes = EVENT_FIELDS[name]
+    form = read_pairs(pairs, stored("email"))
+    assert wrong(form) == []
+    assert form.changes == changes
+
+
+@pytest.mark.parametrize("name", BAD_EVENTS)
+def test_events_that_are_refused(name):
+    pairs, problems = BAD_EVENTS[name]
+    assert wrong(read_pairs(pairs, stored("email"))) == problems
+
+
+def test_a_handler_of_a_program_stays_one():
+    subscription = NotificationHandler(type="subscription", name="n", settings={"target_url": HOOK})
+    assert wrong(read(subscription, type="webhook", webhook=HOOK)) == [("type", "fixed")]
+    assert wrong(read(type="subscription", name="n", target_url=HOOK)) == [("type", "choice")]
+    form = read(subscription, name="m", target_url="https://other.example/")
+    assert form.changes == {"name": "m"}
 
 
 # --- form

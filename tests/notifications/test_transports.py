@@ -82,7 +82,7 @@ def test_what_every_transport_says_of_itself(type_: str) -> None:
     assert type_ == "email" or transport.steps
     assert set(transport.secrets) <= {one.name for one in transport.settings} | set(transport.makes)
     # a webhook URL that gives access is a secret
-    assert type_ in {"email", "webhook"} or any(one.is_secret for one in transport.settings)
+    assert type_ in {"email", "webhook", "subscription"} or any(one.is_secret for one in transport.settings)
     kept = {**dict.fromkeys(["x", "secret_before"], "y"), **filled(type_, "https://example.com")}
     assert transport.visible_settings(kept) == filled(type_, "https://example.com") | {
         name: kept[name] for name in transport.makes

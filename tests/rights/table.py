@@ -43,12 +43,13 @@ API: Mapping[str, str] = {
         domains_find domains_read notification-handlers_find notification-handlers_read
         notification-handlers_deliveries statistics statistics_clicks statistics_link statistics_link_clicks
         trash_find user audit workspace_read workspace-members_find workspace-members_read
+        subscriptions_find subscriptions_read subscriptions_samples
     """,
     "write": """
         links_update links_delete pixels_post pixels_update pixels_delete
         projects_post projects_update projects_delete notification-handlers_post notification-handlers_update
         notification-handlers_delete notification-handlers_test notification-handlers_secret
-        notification-handlers_confirmation trash_restore
+        notification-handlers_confirmation trash_restore subscriptions_post subscriptions_delete
     """,
     "create": "links_post",
     "owners": """
@@ -65,6 +66,7 @@ API_IDS = {
     "projects": "project",
     "domains": "domain",
     "notification-handlers": "handler",
+    "subscriptions": "subscription",
     "trash": "trashed",
     "workspace-members": "member",
     "workspace-invitations": "member invitation",
@@ -81,6 +83,7 @@ API_BODIES: Mapping[str, Mapping[str, Any]] = {
     "domains_update": {"custom_index_url": "https://example.com/"},
     "notification-handlers_post": HANDLER,
     "notification-handlers_update": {"name": "new"},
+    "subscriptions_post": {"target_url": "https://hook.example/", "events": "link.clicked"},
     "workspace_update": {"name": "new"},
     "workspace-members_post": {"email": "new@example.com", "role": "editor"},
     "workspace-members_update": {"role": "editor"},
@@ -106,7 +109,7 @@ PAGES: Mapping[str, str] = {
         projects_new projects_new_write projects_edit projects_edit_write projects_delete
         projects_delete_write handlers_new handlers_new_write handlers_edit handlers_edit_write
         handlers_delete handlers_delete_write handlers_test handlers_turn_on handlers_renew_secret
-        handlers_again handlers_ask_for_confirmation imports_write imports_check_write imports_columns_write
+        handlers_again handlers_ask_for_confirmation handlers_preview handlers_preview_of imports_write imports_check_write imports_columns_write
         imports_end_write imports_take_write samples_new samples_remove shares_new shares_new_write
         shares_edit shares_edit_write shares_revoke shares_revoke_write shares_show
         trash_restore trash_restore_write trash_undo trash_erase trash_erase_write trash_empty
@@ -164,6 +167,7 @@ def page_body(name: str, ids: Mapping[str, Any]) -> Mapping[str, Any]:
         "domains_new_write": {"host": "new.example", "scheme": "https://"},
         "domains_edit_write": {"custom_index_url": "https://example.com/"},
         "handlers_new_write": HANDLER,
+        "handlers_preview": HANDLER,
         "handlers_edit_write": {"name": "new"},
         "imports_write": {"file": (BytesIO(b"url,location_url\n,https://example.com/\n"), "new.csv")},
         "imports_check_write": {"column:url": "url", "column:location_url": "location_url"},
@@ -187,6 +191,8 @@ PAGES_UNCHANGED = frozenset(
         "links_preview_of",
         "links_qr_write",
         "links_suggestions",
+        "handlers_preview",
+        "handlers_preview_of",
         "domains_verify_write",
         "handlers_ask_for_confirmation",
         "imports_take_write",

@@ -202,6 +202,16 @@ def make_rows(world: World, owner: User, factory: Factory) -> Iterator[tuple[str
         Delivery(handler_id=handler.id, type="test", webhook_id=f"{MARK}-1", data={"name": MARK})
     )
     yield "delivery", delivery.id
+    target = {"target_url": f"http://127.0.0.1:9/{SECRET}", "secret": f"whsec_{SECRET}"}
+    hook = factory.handler(
+        owner,
+        "subscription",
+        name=f"{MARK} hook",
+        settings=target,
+        events=["link.clicked"],
+        scope="workspace",
+    )
+    yield "subscription", hook.id
     link = factory.link(owner, f"{MARK}-link", title=f"{MARK} link", handlers=[handler])
     yield "link", link.id
     yield "share", factory.share(owner, name=f"{MARK} share")[0].id

@@ -16,7 +16,7 @@ from app.analytics.clickhouse.client import ClickHouse, clickhouse_of
 from app.analytics.clickhouse.counting import Counting
 from app.analytics.clickhouse.intents import Intent, find_intent, note_intent, remove_intent
 from app.analytics.clickhouse.limited import LimitedToClickHouse
-from app.analytics.clickhouse.rows import insert_clicks
+from app.analytics.clickhouse.rows import insert_clicks, note_entries
 from app.analytics.clickhouse.schema import make_tables
 from app.analytics.offsets import Offsets, move_offset, read_positions
 from app.analytics.periods import DAY_MS
@@ -105,6 +105,7 @@ class ClickHouseIngest:
             with self._engine.begin() as connection:
                 move_offset(connection, name, "rows_offset", intent.start, intent.end)
                 remove_intent(connection, intent)
+                note_entries(connection, intent.token, visits)
         self._inserted[name] = time.monotonic()
         return True
 

@@ -57,5 +57,6 @@ def note_intent(connection: Connection, intent: Intent) -> None:
     connection.execute(insert(POSITIONS), [row])
 
 
-def remove_intent(connection: Connection, intent: Intent) -> None:
-    connection.execute(delete(POSITIONS).where(POSITIONS.c.name == intent.name))
+def remove_intent(connection: Connection, intent: Intent) -> bool:
+    """Removes it; returns whether it was still there: another machine may have been first."""
+    return connection.execute(delete(POSITIONS).where(POSITIONS.c.name == intent.name)).rowcount == 1

@@ -15,7 +15,7 @@ from app.analytics import counters
 from app.analytics.clickhouse.client import ClickHouse
 from app.analytics.clickhouse.counting import Counting
 from app.analytics.clickhouse.intents import Intent, find_intent, note_intent, remove_intent
-from app.analytics.clickhouse.rows import insert_clicks
+from app.analytics.clickhouse.rows import insert_clicks, note_entries
 from app.analytics.limited import SOURCE, TAKEN, LimitedVisits, advance_generation
 from app.analytics.periods import DAY_MS
 from app.core.config import Settings
@@ -41,7 +41,8 @@ class LimitedToClickHouse(LimitedVisits):
         removed = Counting(self._server).pruned
         insert_clicks(self._server, intent.token, visits, intent.day, removed, retention)
         with self._clicks.begin() as connection:
-            remove_intent(connection, intent)
+            if remove_intent(connection, intent):
+                note_entries(connection, intent.token, visits)
         return True
 
     def remove_taken(self) -> None:

@@ -7,7 +7,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from app.analytics import day_state
-from app.analytics.click_reader import Counts, LatestVisit, Quarters, Shares, VisitPage
+from app.analytics.click_reader import (
+    ClickBatch,
+    Counts,
+    LatestVisit,
+    Quarters,
+    Shares,
+    ToldClick,
+    VisitPage,
+)
+from app.analytics.clickhouse import batches as click_batches
 from app.analytics.clickhouse import single_clicks, top_links
 from app.analytics.clickhouse.client import ClickHouse, clickhouse_of
 from app.analytics.clickhouse.conditions import VALUE_COLUMNS, numbers
@@ -84,6 +93,13 @@ class ClickHouseReader:
                 counts[link_id][number[begin]] += int(pageviews)
         return counts
 
+    def by_link(self, scope: Scope, first: int, last: int) -> dict[int, int]:
+        found: dict[int, int] = {}
+        for part in scope.parts:
+            groups = self._counting.raw_groups(part, "link_id", first, last)
+            found |= {int(link_id): int(pageviews) for link_id, pageviews, _ in groups}
+        return found
+
     def by_value(self, scope: Scope, name: str, first: int, last: int) -> Shares:
         if [*scope.filters] == [name]:
             counts = add_counts(self.of_filter(scope, first, last).values())
@@ -115,6 +131,11 @@ class ClickHouseReader:
 
     def visit_page(self, scope: Scope, asked: StatisticsQuery, after: tuple[int, int]) -> VisitPage:
         return single_clicks.visit_page(self._counting, scope, asked, after)
+
+    def told_clicks(
+        self, workspace_id: int, batches: Sequence[ClickBatch], link_id: int | None = None
+    ) -> list[ToldClick]:
+        return click_batches.told_clicks(self._counting, workspace_id, batches, link_id)
 
     def _totals(self, scope: Scope, first: int, last: int, key: str) -> Quarters:
         found: Quarters = {}

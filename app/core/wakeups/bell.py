@@ -23,6 +23,7 @@ from app.core.wakeups.carriers import Carrier, CarrierDown, make_carrier
 # topics
 LINK_CHANGES = "link_changes"
 OUTBOX = "outbox"
+EVENTS = "events"
 
 GAP_SECONDS = 0.02  # between two wake-ups, however many commits there are
 SILENCE_SECONDS = 60.0  # between two lines in the log about a carrier that is down

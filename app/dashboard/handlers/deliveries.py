@@ -23,11 +23,12 @@ from app.dashboard.links.rows import short_address
 from app.dashboard.shared import list_params, rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.workspace import current_access
+from app.events.push import handlers as services
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
 from app.input.listing import DEFAULT_SIZE, Page, find_page
 from app.links.models import Link, link_notification_handler
-from app.notifications import outbox, services, test_send
+from app.notifications import outbox, test_send
 from app.notifications.log import attempts_of, log_of
 from app.notifications.models import DELIVERED, Delivery, NotificationHandler
 from app.notifications.transport import all_transports

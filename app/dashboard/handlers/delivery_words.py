@@ -34,6 +34,13 @@ TYPES = {
     "link.destination_failing": _l("Destination failing"),
     "link.destination_recovered": _l("Destination works again"),
     "link.report": _l("Report"),
+    "link.clicked": _l("Clicks"),
+    "link.created": _l("Link created"),
+    "link.updated": _l("Link changed"),
+    "link.deleted": _l("Link deleted"),
+    "link.restored": _l("Link restored"),
+    "events.summary": _l("Summary"),
+    "events.skipped": _l("Events left out"),
     "handler.test": _l("Test"),
 }
 STATES = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,14 +17,18 @@ from app.dashboard.handlers.delivery_words import latest_deliveries, state_of
 from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords, crud_route
 from app.dashboard.shared.list_params import Control
 from app.dashboard.shared.workspace import may
+from app.events.push import handlers as services
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
+from app.input.data import RequestData, Value
 from app.links.models import link_notification_handler
-from app.notifications import services
+from app.notifications.event_types import ATTACHED, DEFAULT, TYPES
 from app.notifications.forms import HandlerForm
 from app.notifications.lists import LISTING
 from app.notifications.models import NotificationHandler
-from app.notifications.transport import all_transports
+from app.notifications.transport import all_transports, chosen_transports
+
+COUNTRIES = "click_filter.countries"
 
 
 def controls(access: Access) -> list[Control]:  # noqa: ARG001
@@ -35,8 +40,26 @@ def controls(access: Access) -> list[Control]:  # noqa: ARG001
     ]
 
 
-def beside_form(form: Any) -> Context:  # noqa: ARG001
-    return {"transports": all_transports(), "lacks": lacks()}
+def beside_form(form: Any) -> Context:
+    told = form.events.data or []
+    return {
+        "transports": chosen_transports(),
+        "all_transports": all_transports(),
+        "lacks": lacks(),
+        "event_options": [{"id": type_, "name": label, "kind": ""} for type_, label in TYPES.items()],
+        "said_events": [label for type_, label in TYPES.items() if type_ in told],
+    }
+
+
+def typed(sent: RequestData) -> RequestData:
+    """Countries are typed into one control, with commas or spaces between them."""
+    pairs: list[tuple[str, Value]] = []
+    for name, index, value in sent.pairs():
+        if name == COUNTRIES and isinstance(value, str):
+            pairs += [(f"{COUNTRIES}[]", word) for word in re.split(r"[\s,;]+", value.strip())]
+        else:
+            pairs.append((f"{name}[{index}]", value))
+    return RequestData(pairs)
 
 
 def lacks() -> dict[str, str]:
@@ -111,6 +134,8 @@ FAMILY = HandlerViews(
     listing=LISTING,
     title_of=lambda handler: str(handler.name),
     controls=controls,
+    typed=typed,
+    new={"events": list(DEFAULT), "scope": ATTACHED},
     beside_form=beside_form,
     beside_rows=beside_rows,
 )

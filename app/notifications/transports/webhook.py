@@ -87,6 +87,7 @@ def replaced(fields: Mapping[str, str], now: dt.datetime) -> dict[str, str]:
 TRANSPORT = Transport(
     label="Webhook",
     icon="webhook",
+    takes_batches=True,
     settings=(
         Setting(
             name="webhook",

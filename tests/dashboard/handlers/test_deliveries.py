@@ -232,6 +232,6 @@ def test_with_a_mail_server_nothing_is_missing(desk: Desk) -> None:
 
 def test_every_type_of_event_has_words() -> None:
     from app.dashboard.handlers.delivery_words import TYPES
-    from app.notifications.events import all_types
+    from app.notifications.composing import all_types
 
     assert set(TYPES) == set(all_types())

@@ -1,0 +1,1 @@
+"""Events: what happened to links and their clicks, told in one order."""

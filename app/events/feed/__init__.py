@@ -1,0 +1,1 @@
+"""The feed of events: one order of all that is told in a workspace, read by cursors."""

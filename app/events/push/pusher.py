@@ -1,0 +1,167 @@
+"""The worker's thread that turns the feed of events into deliveries, handler by handler."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Sequence
+from math import inf
+from pathlib import Path
+from typing import NamedTuple
+
+from sqlalchemy import Engine, and_, select
+from sqlalchemy.orm import Session
+
+from app.accounts.models import Workspace
+from app.core.config import Settings
+from app.core.database import begin_write, clicks_path
+from app.core.error_boundary import ErrorBoundary
+from app.core.leases import claim, is_due, is_free, precise_now
+from app.core.poll_loop import PollLoop, Quiet
+from app.core.wakeups.bell import EVENTS
+from app.core.wakeups.listener import Listener, start_listener
+from app.events.feed.reading import newest_cursor, newest_position
+from app.events.push.steps import Progress, release, step
+from app.notifications.event_types import takes_feed
+from app.notifications.models import EventCursor, NotificationHandler
+from app.notifications.site import site_of
+
+POLL_SECONDS = 0.1
+LONGEST_SECONDS = 0.5
+RETRY_SECONDS = 1.0
+LOOK_SECONDS = 4.0  # a turn at least so often, for handlers that were restored
+FOLLOW_TURNS = 10  # between two looks for handlers without a place, such as restored ones
+BATCH_SIZE = 200  # places that are claimed together
+MAX_PAGES = 20  # of one handler, before the next has its turn
+
+
+class PlaceState(NamedTuple):
+    """A handler's place by the handler's id, and whether it is due and claimed by no worker."""
+
+    id: int
+    is_ready: bool
+
+
+class EventPusher(PollLoop):
+    """Reads the feed for each handler that is told of its events, until it is stopped.
+
+    A handler is read for again when the feed has grown, and not before its place is due: that makes batches
+    and summaries. An error of one handler does not hold up the others.
+    """
+
+    def __init__(self, engine: Engine, settings: Settings) -> None:
+        errors = ErrorBoundary("pushed events", first_seconds=RETRY_SECONDS, max_outages=inf)
+        quiet = Quiet(lambda: files_of(engine, settings), LOOK_SECONDS) if settings.is_sqlite else None
+        super().__init__(
+            "pushed events", POLL_SECONDS, errors, RETRY_SECONDS, quiet=quiet, longest_seconds=LONGEST_SECONDS
+        )
+        self.engine, self.site = engine, site_of(settings)
+        self.errors = ErrorBoundary("events of single handlers")
+        self.who = secrets.token_hex(8)
+        self.turns = 0
+        self.is_waiting = False
+        self.seen: dict[int, int] = {}  # the end of the feed when a handler had all of it
+        self.woken = threading.Event()
+        self.listener: Listener | None = None
+
+    def run(self) -> None:
+        self.listener = start_listener({EVENTS: self.woken.set})
+        super().run()
+
+    def rest(self, seconds: float) -> None:
+        """Wait for a wake-up, and not for long: ingested clicks ring nothing."""
+        self.woken.wait(seconds)
+        self.woken.clear()
+
+    def stop(self, seconds: float | None = None) -> None:
+        self.ended.set()
+        self.woken.set()
+        if self.listener is not None:
+            self.listener.ended.set()  # it ends by itself, within a second or so
+        super().stop(seconds)
+
+    def is_quiet(self) -> bool:
+        """No turn is left out while a handler waits for its time: nothing is written when that comes."""
+        return not self.is_waiting and super().is_quiet()
+
+    def turn(self) -> bool:
+        """Go on for each handler whose turn it is. Returns whether there may be more at once."""
+        with Session(self.engine) as session:
+            if self.turns % FOLLOW_TURNS == 0:
+                self.follow_all(session)
+            self.turns += 1
+            position = newest_position(session)
+            behind = [place for place in find_places(session) if self.seen.get(place.id) != position]
+            ready = [place.id for place in behind if place.is_ready]
+            outcomes = {id_: self.read_for(session, id_) for id_ in self.take(session, ready[:BATCH_SIZE])}
+        self.seen |= {id_: position for id_, outcome in outcomes.items() if outcome is Progress.ALL}
+        self.is_waiting = any(outcomes.get(place.id) is not Progress.ALL for place in behind)
+        return Progress.MORE in outcomes.values()
+
+    def take(self, session: Session, ids: Sequence[int]) -> list[int]:
+        session.rollback()
+        if not ids or self.ended.is_set():
+            return []
+        begin_write(session)
+        taken = claim(session, EventCursor, ids, self.who, precise_now())
+        session.commit()
+        return taken
+
+    def read_for(self, session: Session, id_: int) -> Progress:
+        """Read some pages for a handler whose place is taken."""
+        outcome = Progress.LATER
+        with self.errors.attempt(id_) as made:
+            for _ in range(MAX_PAGES):
+                outcome = step(session, id_, self.who, self.site)
+                if outcome is not Progress.MORE or self.ended.is_set():
+                    break
+            if outcome is Progress.MORE:
+                release(session, id_, self.who)
+        if made.error is not None:
+            with self.errors.attempt():
+                release(session, id_, self.who, made.seconds)
+            session.rollback()
+            return Progress.LATER
+        return outcome
+
+    def follow_all(self, session: Session) -> None:
+        """Give a place, at the end of the feed, to each handler that should have one."""
+        missing = (
+            select(NotificationHandler.id, NotificationHandler.workspace_id, NotificationHandler.events)
+            .outerjoin(EventCursor, EventCursor.id == NotificationHandler.id)
+            .where(NotificationHandler.is_enabled, NotificationHandler.events.is_not(None))
+            .where(EventCursor.id.is_(None))
+        )
+        found = [row for row in session.execute(missing).all() if takes_feed(row.events)]
+        for row in found:
+            with self.errors.attempt():
+                cursor = newest_cursor(session, row.workspace_id)
+                session.rollback()
+                begin_write(session)
+                session.add(EventCursor(id=row.id, cursor=cursor, due=precise_now()))
+                session.commit()
+            session.rollback()
+
+
+def files_of(engine: Engine, settings: Settings) -> list[Path]:
+    """The files of SQLite that change when the feed or a handler does."""
+    files = str(engine.url.database), str(clicks_path(settings))
+    return [Path(f"{file}{end}") for file in files for end in ("", "-wal")]
+
+
+def find_places(session: Session) -> Sequence[PlaceState]:
+    """The places of handlers that may be sent to; those that are due longest first."""
+    now = precise_now()
+    takes = (
+        NotificationHandler.is_enabled,
+        NotificationHandler.is_confirmed,
+        Workspace.deleted_datetime.is_(None),
+    )
+    places = (
+        select(EventCursor.id, and_(is_due(EventCursor, now), is_free(EventCursor, now)))
+        .join(NotificationHandler, NotificationHandler.id == EventCursor.id)
+        .join(Workspace, Workspace.id == NotificationHandler.workspace_id)
+        .where(*takes)
+        .order_by(EventCursor.due)
+    )
+    return [PlaceState(id_, bool(is_ready)) for id_, is_ready in session.execute(places)]

@@ -1,0 +1,1 @@
+"""Subscriptions: handlers that programs make and end by themselves, as REST hooks."""

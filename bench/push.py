@@ -1,0 +1,102 @@
+"""Clicks pushed to a webhook in batches, and redirects beside it: `python -m bench.push`
+
+The whole service runs, and wrk asks for redirects at a moderate rate (some 2,000 a second). In every other
+round a webhook is subscribed to all clicks; its receiver, in this process, counts. Rounds with and
+without take turns and are compared with each other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from bench.notifications import Receivers, receivers
+from bench.redirects import Load, clicks, load, require_programs
+from tests.crowds import Owner
+from tests.server import Server, wait_for
+
+RATE, WORSE, LAG_SECONDS = 2000, 1.2, 5.0
+COLUMNS = "{:<22}{:>14}{:>10}{:>14}{:>12}{:>10}"
+# 32 connections that each rest 15 ms between two requests
+CALM = "function delay() return 15 end\n"
+
+
+def received(sink: Receivers) -> list[int]:
+    """The number of clicks in each batch."""
+    return [len(said["data"]["clicks"]) for _, said in sink.at("/all")]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--seconds", type=int, default=5, help="of each round")
+    parser.add_argument("--rounds", type=int, default=5)
+    options = parser.parse_args()
+    require_programs("wrk")
+    with tempfile.TemporaryDirectory() as place, receivers() as sink:
+        script = Path(place) / "calm.lua"
+        script.write_text(CALM)
+        server = Server(
+            Path(place) / "data", PROCESSES="1", API_RATE_LIMIT="0", ALLOW_PRIVATE_NETWORKS="127.0.0.0/8"
+        ).start()
+        try:
+            owner = Owner(server)
+            owner.make_link(url="hot", location_url="https://example.com/a/page?x=1")
+            load(f"{server.url}/hot", 1, script)  # the first second is not measured
+            report(server, owner, sink, script, options.seconds, options.rounds)
+        finally:
+            server.stop()
+
+
+def subscribe(owner: Owner, url: str) -> str:
+    fields = {"target_url": url, "events": ["link.clicked"]}
+    answer = owner.session.post(f"{owner.site}/subscriptions", json=fields, timeout=30)
+    answer.raise_for_status()
+    return f"{owner.site}/subscriptions/{answer.json()['data']['id']}"
+
+
+def pushed(server: Server, owner: Owner, sink: Receivers, script: Path, seconds: int) -> tuple[Load, Any]:
+    """wrk's figures, how many clicks a second arrived, and how long after the last one all had."""
+    time.sleep(2)
+    subscription = subscribe(owner, sink.url("/all"))
+    before, counted, begun = sum(received(sink)), clicks(server), time.monotonic()
+    seen = load(f"{server.url}/hot", seconds, script)
+    over = time.monotonic()
+    arrived = sum(received(sink)) - before
+    wait_for(lambda: clicks(server) - counted >= seen.answers, "the counters")
+    wait_for(lambda: sum(received(sink)) - before >= clicks(server) - counted, "all clicks", 120)
+    lag = time.monotonic() - over
+    if sum(received(sink)) - before != clicks(server) - counted:
+        sys.exit("WRONG: another number arrived than was counted")
+    owner.session.delete(subscription, timeout=30).raise_for_status()
+    return seen, (arrived / (over - begun), lag)
+
+
+def report(server: Server, owner: Owner, sink: Receivers, script: Path, seconds: int, rounds: int) -> None:
+    print(COLUMNS.format("", "redirects/s", "p99 ms", "arrived/s", "all after s", "batch"))
+    ratios, rates, lags = [], [], []
+    for _ in range(rounds):
+        calm = load(f"{server.url}/hot", seconds, script)
+        print(COLUMNS.format("without", f"{calm.rate:,.0f}", f"{calm.p99_ms:.2f}", "", "", ""))
+        busy, (rate, lag) = pushed(server, owner, sink, script, seconds)
+        most = max(received(sink))
+        figures = f"{busy.rate:,.0f}", f"{busy.p99_ms:.2f}", f"{rate:,.0f}", f"{lag:.1f}", most
+        print(COLUMNS.format("with a webhook", *figures))
+        ratios.append(busy.p99_ms / calm.p99_ms)
+        rates.append(rate)
+        lags.append(lag)
+    ratio, rate, lag = statistics.median(ratios), statistics.median(rates), statistics.median(lags)
+    print(
+        f"medians of {rounds}: {rate:,.0f} clicks/s while they came, all {lag:.1f} s after the last,", end=" "
+    )
+    print(f"p99 {ratio:.2f} × without (at most {WORSE})")
+    if ratio > WORSE or lag > LAG_SECONDS:
+        sys.exit("BELOW TARGET")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""Clicks pushed by a real server: all arrive through kills and failures, and a first click comes once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from tests.crowds import come, make_request
+from tests.events.push.receiver import ClickReceiver
+from tests.server import Server, wait_for
+from tests.test_kills import Crowd
+
+pytestmark = pytest.mark.full
+
+VISITS, KILLS, FAILS = 10_000, 30, 0.3
+SETTINGS = {
+    "API_RATE_LIMIT": "0",
+    "ALLOW_PRIVATE_NETWORKS": "127.0.0.0/8",
+    "GEO_COUNTRY_HEADER": "X-Country",
+    "PROCESSES": "2",
+}
+
+
+@pytest.fixture
+def receiver() -> Iterator[ClickReceiver]:
+    found = ClickReceiver(FAILS)
+    yield found
+    found.shutdown()
+    found.server_close()
+
+
+class Owner:
+    """An owner with a key of a real server."""
+
+    def __init__(self, server: Server) -> None:
+        email = ("--email", "owner@example.com")
+        server.flask("users", "create", *email, "--password-stdin", stdin="five small boats go upriver\n")
+        self.server, self.key = server, server.flask("keys", "create", *email, "--name", "test").strip()
+
+    def post(self, path: str, **fields: Any) -> dict[str, Any]:
+        headers = {
+            "Authorization": f"Bearer {self.key}",
+            "Content-Type": "application/json",
+            "Prefer": "return=representation",
+        }
+        address = f"{self.server.url}/api{path}"
+        request = urllib.request.Request(address, json.dumps(fields).encode(), headers)
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            found: dict[str, Any] = json.load(answer)["data"]
+        return found
+
+    def subscribe(self, receiver: ClickReceiver, path: str, **fields: Any) -> None:
+        target = f"{receiver.url.rstrip('/')}{path}"
+        made = self.post("/subscriptions", target_url=target, events=["link.clicked"], **fields)
+        receiver.secrets[path] = made["secret"]
+
+
+def counted(server: Server) -> set[str]:
+    with closing(sqlite3.connect(server.data_dir / "clicks.db")) as connection:
+        rows = connection.execute("SELECT id FROM click WHERE NOT is_bot").fetchall()
+    return {f"clk_{id_}" for (id_,) in rows}
+
+
+def hurry(server: Server) -> None:
+    """Have what has failed be tried again now, not in minutes or hours."""
+    with closing(sqlite3.connect(server.data_dir / "main.db", timeout=30)) as connection:
+        connection.execute("UPDATE delivery SET due = '2026-01-01 00:00:00', tries = 1 WHERE due IS NOT NULL")
+        connection.commit()
+
+
+def test_every_counted_click_arrives(make_server: Callable[..., Server], receiver: ClickReceiver) -> None:
+    server = make_server(**SETTINGS)
+    owner = Owner(server)
+    owner.post("/links", url="hot", location_url="https://example.com/")
+    owner.subscribe(receiver, "/all")
+    crowd = Crowd(server.port)
+    for kill in range(1, KILLS + 1):
+        threads = crowd.come(until=VISITS)
+        part = VISITS * kill // (KILLS + 1)
+        wait_for(lambda part=part: crowd.asked >= part, f"{part} visits", seconds=120)
+        server.kill()
+        for thread in threads:
+            thread.join()
+        server.start()
+    for thread in crowd.come(until=VISITS):
+        thread.join()
+    wait_for(lambda: len(counted(server)) >= len(crowd.answered), "the clicks")
+
+    def have_all_arrived() -> bool:
+        hurry(server)
+        return set(receiver.ids.get("/all", ())) == counted(server)
+
+    wait_for(have_all_arrived, "all clicks", seconds=300)
+    assert len(counted(server)) >= VISITS - KILLS * 6
+    assert receiver.failed > 10 and receiver.most <= 100
+    server.stop()
+    assert set(receiver.ids["/all"]) == counted(server)
+
+
+def test_the_first_click_of_a_thousand_at_once(
+    make_server: Callable[..., Server], receiver: ClickReceiver
+) -> None:
+    receiver.fails = 0.0
+    server = make_server(**SETTINGS)
+    owner = Owner(server)
+    owner.post("/links", url="hot", location_url="https://example.com/")
+    owner.subscribe(receiver, "/first", click_filter={"countries": ["DE"], "first": True})
+    owner.subscribe(receiver, "/all")
+    requests = [
+        make_request(server.port, "/hot", headers={"X-Country": "DE" if number % 2 else "FR"})
+        for number in range(1000)
+    ]
+    replies = asyncio.run(come(server.port, requests))
+    assert {reply.status for reply in replies} == {302}
+    wait_for(lambda: len(receiver.ids.get("/all", ())) == 1000, "all clicks")
+    wait_for(lambda: receiver.ids.get("/first"), "the first click")
+    replies = asyncio.run(come(server.port, requests[:50]))
+    wait_for(lambda: len(receiver.ids["/all"]) == 1050, "the later clicks")
+    server.stop()
+    assert sum(receiver.ids["/first"].values()) == 1

@@ -1,0 +1,280 @@
+"""The feed: one order of changes and clicks, the same whenever it is read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy.orm import Session, scoped_session
+
+from app.core.actor import Actor, act_as
+from app.events.feed.cursors import Cursor, CursorGone
+from app.events.feed.reading import newest_cursor, newest_position
+from app.links import services
+from app.trash import services as trash
+from app.trash.models import Trashed
+from tests.events.conftest import Feed
+
+pytestmark = [pytest.mark.databases, pytest.mark.settings(BASE_URL="https://go.example")]
+Make = Callable[..., Any]
+
+FIELDS = [
+    "id", "datetime", "link", "destination", "is_bot", "continent_code", "country_code", "city_name", "os_name",
+    "browser_name", "device_type", "browser_language", "referrer_host", "referrer_path", "utm_source",
+    "utm_medium", "utm_campaign",
+]  # fmt: skip
+
+
+def test_changes_are_told_with_who_and_what(feed: Feed, make: Make, session: scoped_session[Session]) -> None:
+    act_as(Actor("api", "Robot", feed.workspace_id, "alice@example.com"))
+    link = make("spring")
+    act_as(Actor("dashboard", "Alice", feed.workspace_id, "alice@example.com"))
+    services.update(link, {"title": "Spring", "url": "summer", "password_hash": "argon2-secret"})
+    batch = services.delete(link)
+    services.restore(trash.find_batch(feed.workspace_id, batch)[0])
+    feed.sequence()
+    created, updated, deleted, restored = feed.all()
+    assert [event["type"] for event in (created, updated, deleted, restored)] == [
+        "link.created", "link.updated", "link.deleted", "link.restored",
+    ]  # fmt: skip
+    assert list(created) == ["id", "type", "datetime", "data"]
+    assert created["data"] == {
+        "link": {
+            "id": link.id,
+            "url": "spring",
+            "short_url": "https://go.example/spring",
+            "location_url": "https://example.com/",
+            "clicks": 0,
+        },
+        "actor": {"type": "key", "id": feed.workspace_id, "name": "Robot", "via": "api"},
+    }
+    assert updated["data"]["actor"]["type"] == "user"
+    assert updated["data"]["changes"] == {
+        "url": ["spring", "summer"],
+        "title": [None, "Spring"],
+        "password": [None, "********"],
+    }
+    assert restored["data"]["link"]["short_url"] == "https://go.example/summer"
+    assert "argon2" not in json.dumps(feed.all())
+
+
+def test_a_click_says_what_the_contract_says(feed: Feed, make: Make) -> None:
+    link = make("spring")
+    feed.visit(
+        link.id,
+        visitor="0123456789abcdef",
+        country_code="DE",
+        continent_code="EU",
+        agent="Mozilla/5.0 (X11; Linux x86_64) Secret/1 Chrome/130.0.0.0 Safari/537.36",
+        language="de-AT",
+        referrer_host="news.example",
+        destination="https://example.com/",
+        time_ms=1_700_000_000_999,
+    )
+    [event] = feed.all(types=frozenset({"link.clicked"}))
+    assert list(event) == ["id", "type", "datetime", "data"]
+    click = event["data"]
+    assert list(click) == FIELDS
+    assert event["id"] == click["id"]
+    assert event["datetime"] == click["datetime"] == "2023-11-14 22:13:20"
+    assert click["link"] == {"id": link.id, "url": "spring", "short_url": "https://go.example/spring"}
+    assert (click["country_code"], click["browser_language"], click["browser_name"]) == ("DE", "de", "Chrome")
+    assert click["is_bot"] is False
+    assert click["city_name"] is None
+    assert "Secret" not in json.dumps(event)
+    assert "0123456789abcdef" not in json.dumps(event)
+
+
+def test_changes_and_clicks_have_one_order(feed: Feed, make: Make) -> None:
+    link = make("spring")
+    feed.sequence()
+    feed.visit(link.id, 3)
+    services.update(link, {"title": "Spring"})
+    feed.sequence()
+    feed.visit(link.id, 2)
+    expected = ["link.created", *["link.clicked"] * 3, "link.updated", *["link.clicked"] * 2]
+    assert feed.types() == expected
+    assert feed.types(limit=1) == expected
+    assert feed.types(limit=2) == expected
+    assert len({event["id"] for event in feed.all()}) == len(expected)
+
+
+def test_a_page_is_the_same_whenever_it_is_read(feed: Feed, make: Make) -> None:
+    link = make("spring")
+    feed.sequence()
+    feed.visit(link.id, 10)
+    pages = [feed.page(limit=4)]
+    pages.append(feed.page(pages[0].next, limit=4))
+    services.update(link, {"url": "summer"})
+    feed.session.commit()
+    before = [feed.page(limit=4), feed.page(pages[0].next, limit=4)]  # committed, and without a place yet
+    feed.sequence()
+    feed.visit(link.id, 5)
+    services.delete(link)
+    feed.sequence()
+    feed.visit(link.id, 1)
+    assert [feed.page(limit=4), feed.page(pages[0].next, limit=4)] == pages == before
+    urls = [event["data"]["link"]["url"] for event in feed.all(types=frozenset({"link.clicked"}))]
+    assert urls == ["spring"] * 10 + ["summer"] * 6
+
+
+def test_a_restored_link_has_had_its_address(
+    feed: Feed, make: Make, session: scoped_session[Session]
+) -> None:
+    link = make("spring")
+    link_id = link.id
+    batch = services.delete(link)
+    feed.sequence()
+    feed.visit(link_id)  # it was in the journal when the link was deleted
+    while_gone = feed.all()
+    [entry] = trash.find_batch(feed.workspace_id, batch)
+    services.restore(entry, {"url": "autumn"})
+    feed.sequence()
+    feed.visit(link_id)
+    found = feed.all()
+    assert found[: len(while_gone)] == while_gone
+    clicks = [event for event in found if event["type"] == "link.clicked"]
+    assert [click["data"]["link"]["url"] for click in clicks] == ["spring", "autumn"]
+
+
+def test_a_domain_that_moves_leaves_what_was_told(
+    feed: Feed, make: Make, make_domain: Make, alice: Any, session: scoped_session[Session]
+) -> None:
+    from app.domains import services as domains
+
+    domain = make_domain(alice, "old.example", is_verified=True)
+    link = make("spring", domain_id=domain.id)
+    feed.sequence()
+    feed.visit(link.id)
+    before = feed.all()
+    assert before[1]["data"]["link"]["short_url"] == "https://old.example/spring"
+    domains.update(domain, {"host": "new.example"})
+    session.commit()
+    assert feed.all() == before
+    feed.sequence()
+    feed.visit(link.id)
+    found = feed.all()
+    assert found[:2] == before
+    assert found[2]["data"]["link"]["short_url"] == "https://new.example/spring"
+
+
+def test_filters(feed: Feed, make: Make) -> None:
+    first, second = make("one"), make("two")
+    feed.sequence()
+    feed.visit(first.id, 2)
+    feed.visit(second.id, 3)
+    services.update(second, {"title": "Two"})
+    feed.sequence()
+    assert feed.types(link_id=first.id) == ["link.created", *["link.clicked"] * 2]
+    assert feed.types(link_id=second.id) == ["link.created", *["link.clicked"] * 3, "link.updated"]
+    assert feed.types(types=frozenset({"link.updated", "link.created"})) == [
+        *["link.created"] * 2, "link.updated",
+    ]  # fmt: skip
+    assert feed.types(types=frozenset({"link.clicked"}), link_id=second.id, limit=2) == ["link.clicked"] * 3
+    assert feed.types(types=frozenset({"link.deleted"})) == []
+    assert feed.types(link_id=999) == []
+
+
+def test_clicks_of_several_workspaces_are_apart(feed: Feed, make: Make, bob: Any) -> None:
+    link = make("spring")
+    feed.sequence()
+    for _ in range(3):
+        feed.visit(link.id)
+        feed.visit(777, user_id=bob.id)
+    assert feed.types(types=frozenset({"link.clicked"})) == ["link.clicked"] * 3
+    assert [event["data"]["link"] for event in feed.all(workspace_id=bob.id)] == [
+        {"id": 777, "url": None, "short_url": None}
+    ] * 3
+
+
+def test_nothing_is_told_of_what_is_rolled_back(
+    feed: Feed, make: Make, session: scoped_session[Session]
+) -> None:
+    link = make("spring")
+    services.update(link, {"title": "never"})
+    session.rollback()
+    feed.sequence()
+    assert feed.types() == ["link.created"]
+
+
+def test_a_bulk_of_links(feed: Feed, session: scoped_session[Session], alice: Any) -> None:
+    from app.accounts.workspaces import access_of
+
+    services.create_bulk(access_of(alice), {"location_urls": ["https://a.example/", "https://b.example/"]})
+    feed.sequence()
+    assert [event["data"]["link"]["location_url"] for event in feed.all()] == [
+        "https://a.example/", "https://b.example/",
+    ]  # fmt: skip
+
+
+def test_a_purged_link_is_forgotten(feed: Feed, make: Make, session: scoped_session[Session]) -> None:
+    from app.links.trash_purge import empty_trash
+
+    link = make("spring", location_url="https://secret.example/")
+    services.update(link, {"notes": "secret"})
+    services.delete(link)
+    feed.sequence()
+    assert len(feed.all()) == 3
+    empty_trash(feed.workspace_id)
+    feed.sequence()
+    [event] = feed.all()
+    assert event["type"] == "link.deleted"
+    assert "secret" not in json.dumps(event)
+    assert session.query(Trashed).count() == 0
+
+
+# --- cursors
+
+
+def test_a_cursor_at_the_end_waits_for_what_comes(feed: Feed, make: Make) -> None:
+    link = make("spring")
+    feed.sequence()
+    end = newest_cursor(feed.session, feed.workspace_id)
+    page = feed.page(end)
+    assert (page.events, page.is_more) == ([], False)
+    feed.visit(link.id)
+    assert [event["type"] for event in feed.page(page.next).events] == ["link.clicked"]
+    assert [event["type"] for event in feed.page(end).events] == ["link.clicked"]
+    assert newest_position(feed.session) == 2
+
+
+def test_cursors_that_are_gone(feed: Feed, make: Make, bob: Any) -> None:
+    make("spring")
+    feed.sequence()
+    good = newest_cursor(feed.session, feed.workspace_id)
+    late = Cursor(feed.workspace_id, 3), Cursor(feed.workspace_id, 2**63), Cursor(feed.workspace_id, 1, 2**62)
+    wrong = [
+        "",
+        "x",
+        good[:-1],
+        good + "A",
+        good.lower(),
+        "é",
+        good + "=",
+        newest_cursor(feed.session, bob.id),
+    ]
+    for text in [*wrong, *map(str, late), str(Cursor(feed.workspace_id, 0))]:
+        with pytest.raises(CursorGone) as caught:
+            feed.page(text)
+        assert feed.page(caught.value.oldest) == feed.page(), text
+    assert feed.page(good).events == []
+
+
+def test_each_cursor_within_a_batch_goes_on_there(feed: Feed, make: Make) -> None:
+    link = make("spring")
+    feed.sequence()
+    for _ in range(30):
+        feed.journal.append(line_of(feed, link.id))
+    feed.take_in()
+    whole = feed.all()
+    for limit in (1, 7, 29, 30, 31, 1000):
+        assert feed.all(limit=limit) == whole
+    assert len(whole) == 31
+
+
+def line_of(feed: Feed, link_id: int) -> bytes:
+    from app.journal.codec import Visit, encode
+
+    return encode(Visit(1_764_000_000_000, link_id, feed.workspace_id, 0))
