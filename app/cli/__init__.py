@@ -15,6 +15,7 @@ from app.cli import (
     clicks,
     database,
     doctor,
+    events,
     geo,
     journal,
     keys,
@@ -58,6 +59,7 @@ COMMANDS = (
     restore.restore,
     doctor.doctor,
     journal.journal,
+    events.events,
     transfer.export_links,
     transfer.import_links,
 )

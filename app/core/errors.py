@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from app.i18n.messages import in_english
@@ -49,6 +49,14 @@ class NotFound(WaypostError):
 
     def __init__(self, what: str) -> None:
         super().__init__(FieldError(_l("There is no such %(what)s.", what=what), "not_found"))
+
+
+class Gone(WaypostError):
+    """What was asked for is kept no more. `facts` says with what a program can go on."""
+
+    def __init__(self, facts: Mapping[str, str], *errors: FieldError) -> None:
+        super().__init__(*errors)
+        self.facts = facts
 
 
 class Invalid(WaypostError):

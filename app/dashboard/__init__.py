@@ -9,6 +9,7 @@ from app.dashboard import domains, home, members, palette, pixels, projects, tra
 from app.dashboard.account import api_keys, api_page, data, email, settings, two_factor  # noqa: F401
 from app.dashboard.account import passkeys as account_passkeys  # noqa: F401
 from app.dashboard.account import sessions as account_sessions  # noqa: F401
+from app.dashboard.activity import views as activity  # noqa: F401
 from app.dashboard.admin import audit_log, instance, invitations, users  # noqa: F401
 from app.dashboard.auth import (  # noqa: F401
     access,

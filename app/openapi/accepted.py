@@ -161,7 +161,7 @@ def accepted_list(usual: Schema) -> Schema:
 
 def accepted_parameter(name: str, schema: Schema) -> Schema:
     """The schema of a query parameter. An empty one counts as missing, except the page numbers."""
-    if name in {"page", "results_per_page"}:
+    if name in {"page", "results_per_page"} or schema["type"] == "array":
         return schema
     if "enum" in schema:
         return {**schema, "enum": [*schema["enum"], ""]}

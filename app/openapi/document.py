@@ -31,6 +31,7 @@ PROBLEMS = {
     "403": "The permissions of the key, or the role of its user, do not allow it.",
     "404": "It does not exist, or it belongs to another user.",
     "409": "It conflicts with what exists: the alias is taken, or the domain has links.",
+    "410": "The cursor is unknown, of another workspace, or too old. `oldest` is the oldest cursor.",
     "412": "It is not in the state that `If-Match` or `If-None-Match` wants.",
     "413": "It is too large.",
     "415": "The body is of a type that is not read.",
@@ -122,7 +123,12 @@ def problems(one: Operation) -> list[str]:
         return ["default"]
     names = PROBLEMS if one.is_write else OF_READS
     of_rows = OF_ROWS if one.is_conditional else ()
-    return [name for name in PROBLEMS if (name in names and name != "412") or name in of_rows]
+    of_cursors = ("410",) if one.has_cursor else ()
+    return [
+        name
+        for name in PROBLEMS
+        if (name in names and name not in {"410", "412"}) or name in of_rows or name in of_cursors
+    ]
 
 
 def headers(one: Operation) -> dict[str, Any]:
@@ -146,6 +152,8 @@ def wrapped(one: Operation) -> Schema:
     thing = reference(one.gives or "")
     if one.gives in {"Row", "PushedBody"}:
         return enveloped({"data": {"type": "array", "items": thing}})
+    if one.has_cursor:
+        return enveloped({"data": {"type": "array", "items": thing}, "meta": reference("FeedMeta")})
     if not one.is_list:
         return enveloped({"data": thing})
     data = {"type": "array", "items": thing}

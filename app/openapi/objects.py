@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from app.events.types import TYPES as EVENT_TYPES
 from app.links.targeting import TYPES
 from app.openapi.link_keys import LINK_KEYS
 
@@ -61,6 +62,7 @@ AUDIT_ENTRY = """
 TRASHED = """
     id integer, type string, row_id integer, name string, detail string, datetime time, purge_datetime time
 """
+EVENT = "id string, type string, datetime time, data object"
 META = "page integer, results_per_page integer, total integer, total_pages integer"
 NEIGHBOURS = "first address, last address, next address?, prev address?, self address"
 PROBLEM = """
@@ -134,6 +136,7 @@ SCHEMAS: dict[str, Schema] = {
     "Explanation": with_details("steps", read(EXPLANATION), list_of(STEP)),
     "AuditEntry": read(AUDIT_ENTRY),
     "Trashed": read(TRASHED),
+    "Event": with_details("type", read(EVENT), {"type": "string", "enum": list(EVENT_TYPES)}),
     "Row": {
         "type": "object",
         "properties": {"pageviews": {"type": "integer"}, "visitors": {"type": "integer"}},
@@ -142,6 +145,7 @@ SCHEMAS: dict[str, Schema] = {
     },
     "Made": read("id integer"),
     "Meta": read(META),
+    "FeedMeta": read("next string, is_more boolean"),
     "Neighbours": read(NEIGHBOURS),
     "Problem": with_details("errors", read(PROBLEM), list_of(ENTRY)),
 }

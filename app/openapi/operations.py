@@ -13,8 +13,11 @@ from app.analytics.dimensions import DIMENSIONS, TYPES
 from app.analytics.params import MAX_VALUE
 from app.audit.actions import ACTIONS, GROUPS
 from app.audit.lists import log_of as audit_log_of
+from app.events.feed.params import DEFAULT_LIMIT
+from app.events.feed.reading import MAX_LIMIT
 from app.events.subscriptions.forms import SUBSCRIBED, SubscriptionForm
 from app.events.subscriptions.lists import subscriptions_of
+from app.events.types import TYPES as EVENT_TYPES
 from app.input.forms import ResourceForm
 from app.input.listing import DEFAULT_SIZE, ORDER_TYPES, SIZES, Listing
 from app.links.forms import RestoreForm
@@ -54,7 +57,8 @@ class Operation:
     """One call. `path`: what follows `/api`. `gives`: a schema's name, or a media type for other content.
 
     `example`: what its `curl` command sends. `form`: the class whose fields a body has. `has_tag`: its answer
-    has an `ETag`. `is_conditional`: it is of a row, and heeds `If-Match` and `If-None-Match`.
+    has an `ETag`. `is_conditional`: it is of a row, and heeds `If-Match` and `If-None-Match`. `has_cursor`:
+    it is a list that is read by cursors, and not by pages.
     """
 
     name: str
@@ -72,6 +76,7 @@ class Operation:
     needs_key: bool = True
     has_tag: bool = False
     is_conditional: bool = False
+    has_cursor: bool = False
 
     @property
     def is_write(self) -> bool:
@@ -147,9 +152,15 @@ ROLE: dict[str, Any] = {"form": MemberForm, "example": {"role": "viewer"}}
 OF_MEMBERS: dict[str, Any] = {"is_list": True, "query": of_list(members_of(0), MemberForm)}
 MEMBER, INVITATION = f"{MEMBERS}/{{id}}", f"{INVITED}/{{id}}"
 HOOKS, HOOK, SUBSCRIPTIONS = "/subscriptions", "/subscriptions/{id}", "Subscriptions"
-LINKS, STATISTICS, HANDLERS, DOMAINS, TRASH, ACCOUNT = (
-    "Links", "Statistics", "Notification handlers", "Domains", "Trash", "Account",
+LINKS, STATISTICS, HANDLERS, DOMAINS, TRASH, EVENTS, ACCOUNT = (
+    "Links", "Statistics", "Notification handlers", "Domains", "Trash", "Events", "Account",
 )  # fmt: skip
+OF_FEED: dict[str, Schema] = {
+    "after": {**TEXT, "description": "A cursor: `next` of the page before. Without one, the oldest events."},
+    "type[]": {"type": "array", "items": {"type": "string", "enum": [*EVENT_TYPES, ""]}},
+    "link_id": {"type": "integer", "minimum": 1},
+    "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
+}
 OTHERS: tuple[Operation, ...] = (
     call(
         "links_explain", "GET", "/links/{id}/explain", LINKS, "Explain what a visitor gets", "Explanation",
@@ -210,6 +221,10 @@ OTHERS: tuple[Operation, ...] = (
     call(
         "trash_restore", "POST", "/trash/{id}/restore", TRASH, "Restore a deleted row", "Made",
         form=RestoreForm, example={"url": "spring"},
+    ),
+    call(
+        "events", "GET", "/events", EVENTS, "List events after a cursor", "Event",
+        has_cursor=True, query=OF_FEED, example={"limit": "100"},
     ),
     call("user", "GET", "/user", ACCOUNT, "Read whose key it is", "User"),
     call("workspace_read", "GET", "/workspace", WORKSPACE, "Read the workspace of the key", "Workspace"),

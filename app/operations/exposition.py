@@ -52,6 +52,7 @@ METRICS = (
     Metric("deliveries_age_seconds", GAUGE, "For how long the oldest of these has been due."),
     Metric("delivery_attempts_total", COUNTER, "Attempts to deliver a notification, by result."),
     Metric("handlers_failing", GAUGE, "Notification handlers that are on and whose last attempt failed."),
+    Metric("events_waiting", GAUGE, "Changes of links that have no place in the feed of events yet."),
     Metric("jobs_waiting", GAUGE, "Scheduled jobs that are due and that no worker runs."),
     Metric("jobs_age_seconds", GAUGE, "For how long the oldest of these has been due."),
     Metric("imports_waiting", GAUGE, "Imports that are checked or carried out, or wait for that."),

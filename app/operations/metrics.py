@@ -28,6 +28,7 @@ from app.core.extensions import db
 from app.core.leases import is_due, is_free, precise_now
 from app.core.machine import machine_id
 from app.core.version import VERSION
+from app.events.feed.waiting import count_drafts
 from app.import_export.models import LinkImport
 from app.jobs import maintenance
 from app.jobs.backup_records import BACKUP, REHEARSAL, read_state
@@ -184,6 +185,10 @@ def read_deliveries(_settings: Settings) -> Samples:
     }
 
 
+def read_events(_settings: Settings) -> Samples:
+    return one("events_waiting", count_drafts(db.session))
+
+
 def read_jobs(settings: Settings) -> Samples:
     now = precise_now()
     # rows of a machine that is gone stay for weeks, and are due all the time
@@ -224,6 +229,7 @@ DATABASE_GROUPS: tuple[Callable[[Settings], Samples], ...] = (
     read_journal,
     read_limited,
     read_deliveries,
+    read_events,
     read_jobs,
     read_backups,
 )

@@ -26,6 +26,7 @@ STATUSES: dict[type[errors.WaypostError], int] = {
     errors.AliasTaken: 409,
     errors.ResourceInUse: 409,
     errors.Conflict: 409,
+    errors.Gone: 410,
     errors.PreconditionFailed: 412,
     errors.TooLarge: 413,
     errors.UnsupportedMediaType: 415,
@@ -44,17 +45,20 @@ FULL_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 @dataclass(frozen=True)
 class ErrorAnswer:
-    """What an edge sends: the status, at least one entry, and headers that belong to the status."""
+    """What an edge sends: the status, at least one entry, and headers that belong to the status. `facts`:
+    further members of the API's answer."""
 
     status: int
     entries: Sequence[FieldError]
     headers: Mapping[str, str] = field(default_factory=dict)
+    facts: Mapping[str, str] = field(default_factory=dict)
 
 
 def failure_of(error: Exception) -> ErrorAnswer:
     """The answer to an error. One that is not known here is a 500 that reveals no details."""
     if isinstance(error, errors.WaypostError):
-        return ErrorAnswer(status_of(error), error.errors, headers_of(error))
+        facts = error.facts if isinstance(error, errors.Gone) else {}
+        return ErrorAnswer(status_of(error), error.errors, headers_of(error), facts)
     if isinstance(error, HTTPException):
         return of_werkzeug(error)
     if is_refusal(error):

@@ -37,4 +37,5 @@ def described(failure: ErrorAnswer, path: str) -> dict[str, Any]:
             }
             for entry in failure.entries
         ],
+        **failure.facts,
     }

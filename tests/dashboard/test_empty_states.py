@@ -25,6 +25,7 @@ FIRST: Mapping[str, tuple[str, str]] = {
     "/handlers/": ("No one is notified yet", "/dashboard/handlers/new"),
     "/keys/": ("No API keys yet", "/dashboard/keys/new"),
     "/trash/": ("The trash is empty", ""),
+    "/activity/": ("No events yet", "/dashboard/links/"),
     "/handlers/{handler}/deliveries": ("No deliveries yet", "/dashboard/links/"),
     "/statistics/": ("No clicks yet", "/dashboard/links/"),
     "/links/{link}/statistics/": ("This link has no clicks yet", "/dashboard/links/{link}/qr"),
@@ -39,6 +40,7 @@ NOTHING: Mapping[str, str] = {
     **{f"/{name}/?search=zzz": f"/dashboard/{name}/" for name in FAMILIES},
     **{f"/{name}/?page=9": f"/dashboard/{name}/" for name in FAMILIES},
     "/trash/?page=9": "/dashboard/trash/",
+    "/activity/?type=link.deleted": "/dashboard/activity/",
     "/handlers/{handler}/deliveries?status=failed": "/dashboard/handlers/{handler}/deliveries",
     "/handlers/{handler}/deliveries?page=9": "/dashboard/handlers/{handler}/deliveries",
     "/users/?search=zzz": "/dashboard/users/",
@@ -47,6 +49,7 @@ NOTHING: Mapping[str, str] = {
 WRONG = [f"/{name}/?order_by=colour" for name in FAMILIES] + [
     "/handlers/{handler}/deliveries?status=maybe",
     "/statistics/?period=never",
+    "/activity/?type=link.seen",
 ]
 
 

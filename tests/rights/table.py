@@ -42,7 +42,7 @@ API: Mapping[str, str] = {
         links_find links_read links_explain links_qr pixels_find pixels_read projects_find projects_read
         domains_find domains_read notification-handlers_find notification-handlers_read
         notification-handlers_deliveries statistics statistics_clicks statistics_link statistics_link_clicks
-        trash_find user audit workspace_read workspace-members_find workspace-members_read
+        trash_find events user audit workspace_read workspace-members_find workspace-members_read
         subscriptions_find subscriptions_read subscriptions_samples
     """,
     "write": """
@@ -100,6 +100,7 @@ PAGES: Mapping[str, str] = {
         home api links links_clicks links_export.csv links_history links_more links_try links_qr
         links_qr_write palette palette_links pixels projects domains handlers
         handlers_deliveries imports imports_one shares trash keys workspace capture_made capture_tools
+        activity activity_news
     """,
     "write": """
         links_new links_new_write links_edit links_edit_write links_delete links_delete_write

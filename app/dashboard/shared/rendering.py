@@ -66,6 +66,7 @@ NAVIGATION = (
     NavigationEntry("domains", _l("Domains"), "globe"),
     NavigationEntry("pixels", _l("Pixels"), "radio"),
     NavigationEntry("handlers", _l("Handlers"), "bell"),
+    NavigationEntry("activity", _l("Activity"), "history"),
     NavigationEntry("keys", _l("API keys"), "key-round", True),
     NavigationEntry("api", "API", "code-xml"),
     NavigationEntry("imports", _l("Import, export"), "arrow-left-right"),

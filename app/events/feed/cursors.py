@@ -12,20 +12,26 @@ from binascii import Error
 from hashlib import blake2b
 from typing import NamedTuple
 
+from app.core.errors import FieldError, Gone
+from app.i18n.messages import lazy_gettext as _l
+
 MAX_LENGTH = 64
 FORM = struct.Struct(">BQQQ")
 VERSION = 1
 CHECK_BYTES = 4
 
 
-class CursorGone(Exception):
+class CursorGone(Gone):
     """No event follows this cursor for sure: it is unknown, of another workspace, or too old.
 
     `oldest`: the cursor of the oldest event that is kept.
     """
 
     def __init__(self, oldest: str) -> None:
-        super().__init__(oldest)
+        text = _l(
+            "There is no such cursor, or what came after it is kept no more. Go on with the oldest one."
+        )
+        super().__init__({"oldest": oldest}, FieldError(text, "cursor_gone", "after"))
         self.oldest = oldest
 
 

@@ -128,7 +128,7 @@ class PageReader:
 
     def take(self, rows: Sequence[Any]) -> None:
         """Adds the events of these entries, as far as there is room."""
-        chosen = self.choose(rows)
+        chosen = choose_rows(rows, self.limit - len(self.events), MAX_BYTES - self.bytes)
         contents = read_contents(self.session, [row.position for row in chosen if row.size])
         clicks = BatchClicks(
             self.session, self.site, self.wanted, [row for row in chosen if row.type == CLICKED], self.place
@@ -142,17 +142,6 @@ class PageReader:
                 self.add_event(row, contents.get(row.position))
             if not self.has_room:
                 return
-
-    def choose(self, rows: Sequence[Any]) -> list[Any]:
-        """As many entries as may fill the page: what is read beyond that is read in vain."""
-        chosen: list[Any] = []
-        room, size = self.limit - len(self.events), self.bytes
-        for row in rows:
-            chosen.append(row)
-            room, size = room - (row.clicks or 1), size + (row.size or 0)
-            if room <= 0 or size >= MAX_BYTES:
-                break
-        return chosen
 
     def add_event(self, row: Any, content: str | None) -> None:
         self.place = self.after(row)
@@ -179,3 +168,13 @@ class PageReader:
 def read_contents(session: AnySession, positions: Sequence[int]) -> dict[int, str]:
     found = select(ENTRIES.c.position, ENTRIES.c.content).where(ENTRIES.c.position.in_(positions))
     return dict(session.execute(found).all()) if positions else {}
+
+
+def choose_rows(rows: Sequence[Any], room: int, size: int) -> Sequence[Any]:
+    """As many entries as may fill a page with room for so many events and bytes: what is read beyond that is
+    read in vain."""
+    for number, row in enumerate(rows, 1):
+        room, size = room - (row.clicks or 1), size - (row.size or 0)
+        if room <= 0 or size <= 0:
+            return rows[:number]
+    return rows

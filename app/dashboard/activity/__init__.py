@@ -1,0 +1,1 @@
+"""Page of a workspace's events: clicks and changes of links, newest first."""
