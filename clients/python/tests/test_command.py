@@ -390,6 +390,7 @@ def test_completion_for_a_shell(shell: str, run: Run) -> None:
 def test_the_program_has_all_commands() -> None:
     assert {module.__name__.rpartition(".")[2] for module in MODULES} == {
         "account",
+        "events",
         "links",
         "mcp",
         "resources",
