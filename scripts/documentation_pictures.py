@@ -55,6 +55,9 @@ def path_of(links: Links, is_wanted: Callable[[dict[str, Any]], Any]) -> str:
 PAGES: Mapping[str, Callable[[Links], str]] = {
     "links": lambda _: "/dashboard/links/",
     "create": lambda _: "/dashboard/links/new",
+    "capture": lambda _: (
+        "/dashboard/capture?url=https://example.com/spring/collection&title=Spring+collection"
+    ),
     "targeting": lambda links: f"/dashboard/links/{with_targeting(links)}",
     "try-as-visitor": lambda links: f"/dashboard/links/{with_targeting(links)}/try",
     "history": lambda links: f"/dashboard/links/{first(links, lambda link: link['last_datetime'])}/history",

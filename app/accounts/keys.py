@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 SHAPE = re.compile(r"wp_(?P<random>[0-9A-Za-z]{30})(?P<checksum>[0-9A-Za-z]{6})", re.ASCII)
 PREFIX_LENGTH = 11
-SCOPES = {"read": _l("Read only"), "write": _l("Read and write")}
+SCOPES = {"write": _l("Read and write"), "read": _l("Read only"), "create": _l("Create links only")}
 
 KEYS, USERS, WORKSPACES = ApiKey.__table__, User.__table__, Workspace.__table__
 MEMBERS = WorkspaceMember.__table__

@@ -21,6 +21,8 @@ ACTIONS = {
     "workspace-members": "write_workspace",
     "workspace-invitations": "write_workspace",
 }
+# all that a key of the scope "create" may be used for: see docs/decisions/2026-11-25-clients.md
+CREATES = frozenset({"api.links_post"})
 
 
 def require_key() -> ApiKey:
@@ -52,7 +54,7 @@ def parse_bearer_token(header: str) -> str | None:
 
 def remember(key: ApiKey) -> None:
     """Stores for this request what the key may do: the lesser of its scope and its user's role."""
-    role = key.role if key.scope == "write" else VIEWER
+    role = VIEWER if key.scope == "read" else key.role
     g.key, g.access, g.log_user = key, Access(key.user, key.workspace_id, role), key.user_id
     actor = Actor("api", key.name, key.user_id, key.user.email, key.prefix)
     act_as(actor._replace(workspace_id=key.workspace_id))
@@ -79,10 +81,13 @@ def may(action: str) -> bool:
 
 
 def require_right() -> None:
-    """Raises Forbidden for a write with a key that only reads, and for what the role may not do."""
+    """Raises Forbidden for what the key's scope does not cover, and for what the role may not do."""
+    scope = request_key().scope
+    if scope == "create" and request.endpoint not in CREATES:
+        raise Forbidden(FieldError("This API key can only create links.", "create_only_key"))
     if request.method in SAFE:
         return
-    if request_key().scope != "write":
+    if scope == "read":
         raise Forbidden(FieldError("This API key can only read.", "read_only_key"))
     rights.require(request_access(), ACTIONS.get(resource_of(request.endpoint), "write"))
 

@@ -26,7 +26,7 @@ from app.dashboard.auth import (  # noqa: F401
 )
 from app.dashboard.handlers import confirmation, deliveries, preview, unsubscribe  # noqa: F401
 from app.dashboard.imports import exports  # noqa: F401
-from app.dashboard.links import bulk, history, qr, refresh, sample_data, saved_views, simulate  # noqa: F401
+from app.dashboard.links import bulk, capture, history, qr, refresh, sample_data, saved_views, simulate  # noqa: F401
 from app.dashboard.shared import assets, compression, icons, rendering, security_headers, workspace
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.statistics import shared, shares, views  # noqa: F401

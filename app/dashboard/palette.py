@@ -43,6 +43,9 @@ class PaletteCommand(NamedTuple):
 COMMANDS = (
     PaletteCommand(_l("Create link"), "plus", "links_new", "create", "C", also=_l("new shorten")),
     PaletteCommand(_l("Bulk create"), "list-plus", "links_bulk", "bulk", also=_l("new many links")),
+    PaletteCommand(
+        _l("From browser and phone"), "smartphone", "capture_tools", also=_l("bookmarklet share shorten")
+    ),
     PaletteCommand(_l("Search links"), "search", "links", "search", "/"),
     PaletteCommand(_l("Import links"), "arrow-left-right", "imports", also=_l("upload CSV")),
     PaletteCommand(_l("Create project"), "folder", "projects_new", also=_l("new")),

@@ -28,7 +28,7 @@ TAG: Schema = {"type": "string", "pattern": '^"[0-9a-f]{32}"$'}
 PROBLEMS = {
     "400": "It can't be read.",
     "401": "The API key is missing, malformed, unknown, revoked or expired.",
-    "403": "The key can only read.",
+    "403": "The permissions of the key, or the role of its user, do not allow it.",
     "404": "It does not exist, or it belongs to another user.",
     "409": "It conflicts with what exists: the alias is taken, or the domain has links.",
     "410": "The cursor is unknown, of another workspace, or too old. `oldest` is the oldest cursor.",

@@ -258,6 +258,11 @@ function useToken(token) {
 }
 
 // -------------------------------------------------------------------- copy
+// it is for the bookmarks bar: here, the policy of the page keeps it from running
+on("click", "[data-bookmarklet]", (link, event) => {
+  event.preventDefault();
+  toast(link.dataset.bookmarklet);
+});
 on("click", "[data-copy]", async (button) => {
   const done = await copy(button.dataset.copy);
   if (!done) return toast(find("#toasts").dataset.notCopied, "bad");

@@ -87,6 +87,24 @@ def test_a_key_that_only_reads(app: Flask, make_api: Callable[..., Api], alice: 
             assert problem(answer, 403)[0]["code"] == "read_only_key"
 
 
+def test_a_key_that_only_creates_links(app: Flask, make_api: Callable[..., Api], alice: User) -> None:
+    creator = make_api(alice, "create")
+    made = creator.post(
+        "/links",
+        {"location_url": "https://example.com/"},
+        headers={"Prefer": "return=representation"},
+    )
+    assert (made.status_code, made.json["data"]["location_url"]) == (201, "https://example.com/")
+    for method, path in routes(app):
+        if (method, path) in {("POST", "/links"), ("GET", "/openapi.json")}:
+            continue
+        for verb in (method, "HEAD") if method == "GET" else (method,):
+            answer = creator.open(verb, path)
+            assert answer.status_code == 403, (verb, path)
+            if verb != "HEAD":
+                assert problem(answer, 403)[0]["code"] == "create_only_key"
+
+
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
 def test_another_users_is_exactly_as_none(
@@ -162,6 +180,10 @@ ORDER: list[tuple[str, str, str, dict[str, Any], int]] = [
     ("read", "POST", "/nothing", {"data": b"x"}, 404),
     ("read", "PUT", "/pixels/1", {"data": b"x"}, 405),
     ("read", "POST", "/pixels/1", {"data": b"x"}, 403),
+    ("create", "POST", "/nothing", {"data": b"x"}, 404),
+    ("create", "GET", "/links/1", {}, 403),
+    ("create", "POST", "/links/1", {"data": b"x"}, 403),
+    ("create", "POST", "/links", {"data": b"x", "content_type": "text/plain"}, 415),
     ("write", "POST", "/pixels/1", {"data": b"{", "content_type": "text/plain"}, 415),
     ("write", "POST", "/pixels/1", {"data": b"{", "content_type": "application/json"}, 400),
     ("write", "POST", "/links/1", {"data": {"k": ["v"] * 1001}}, 413),

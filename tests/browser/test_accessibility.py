@@ -126,6 +126,7 @@ def rows(alice: User, factory: Any) -> dict[str, int]:
     factory.link(alice, domain_id=full.id)
     return {
         "links": link.id,
+        "capture": link.id,
         "pixels": pixel.id,
         "handlers": handler.id,
         "keys": key.id,

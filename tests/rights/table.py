@@ -19,14 +19,19 @@ OUT = {"former": UNKNOWN, "disabled": UNKNOWN, "nobody": UNKNOWN}
 READERS = ("viewer", "demoted", "reader")
 
 
-def members(owner: object, editor: object, viewer: object, reader: object = REFUSED) -> dict[str, object]:
-    return {"owner": owner, "editor": editor, "viewer": viewer, "demoted": viewer, "reader": reader}
+def members(
+    owner: object, editor: object, viewer: object, reader: object = REFUSED, creator: object = REFUSED
+) -> dict[str, object]:
+    """`reader` and `creator`: the owner by a key that only reads, and by one that only creates links."""
+    by_role = {"owner": owner, "editor": editor, "viewer": viewer, "demoted": viewer}
+    return {**by_role, "reader": reader, "creator": creator}
 
 
 # what each group gets, of the API with a key, of the dashboard at the address of the workspace
 GROUPS: Mapping[str, Mapping[str, object]] = {
     "read": members(IN, IN, IN, IN),
     "write": members(IN, IN, REFUSED),
+    "create": members(IN, IN, REFUSED, creator=IN),
     "own": members(IN, IN, IN),  # everybody's own in the workspace
     "owners": members(IN, REFUSED, REFUSED),
     "pictures": members(GONE, GONE, GONE),  # by digests and tokens that nobody has here
@@ -44,11 +49,12 @@ API: Mapping[str, str] = {
         subscriptions_find subscriptions_read subscriptions_samples
     """,
     "write": """
-        links_post links_update links_delete pixels_post pixels_update pixels_delete
+        links_update links_delete pixels_post pixels_update pixels_delete
         projects_post projects_update projects_delete notification-handlers_post notification-handlers_update
         notification-handlers_delete notification-handlers_test notification-handlers_secret
         notification-handlers_confirmation trash_restore subscriptions_post subscriptions_delete
     """,
+    "create": "links_post",
     "owners": """
         domains_post domains_update domains_delete domains_verify workspace_update workspace-members_post
         workspace-members_update workspace-members_delete workspace-invitations_delete
@@ -96,12 +102,13 @@ PAGES: Mapping[str, str] = {
     + """
         home api links links_clicks links_export.csv links_history links_more links_try links_qr
         links_qr_write palette palette_links pixels projects domains handlers
-        handlers_deliveries imports imports_one shares trash keys workspace activity activity_news
+        handlers_deliveries imports imports_one shares trash keys workspace capture_made capture_tools
+        activity activity_news
     """,
     "write": """
         links_new links_new_write links_edit links_edit_write links_delete links_delete_write
         links_bulk links_bulk_write links_many links_many_go links_many_undo links_switch links_revert
-        links_destination links_destination_write links_preview links_preview_of links_suggestions
+        capture capture_write links_destination links_destination_write links_preview links_preview_of links_suggestions
         pixels_new pixels_new_write pixels_edit pixels_edit_write pixels_delete pixels_delete_write
         projects_new projects_new_write projects_edit projects_edit_write projects_delete
         projects_delete_write handlers_new handlers_new_write handlers_edit handlers_edit_write
@@ -126,6 +133,7 @@ PAGES: Mapping[str, str] = {
 }
 PAGE_IDS = {
     "links": "link",
+    "capture": "link",
     "pixels": "pixel",
     "projects": "project",
     "domains": "domain",
@@ -147,6 +155,7 @@ def page_body(name: str, ids: Mapping[str, Any]) -> Mapping[str, Any]:
     """What a page's form sends, so that it changes something."""
     bodies: dict[str, Mapping[str, Any]] = {
         "links_new_write": LINK,
+        "capture_write": LINK,
         "links_edit_write": {"title": "new"},
         "links_bulk_write": {"location_urls": "https://example.com/"},
         "links_many": {"do": "off", "ids": ids["link"]},

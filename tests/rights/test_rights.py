@@ -20,7 +20,7 @@ from tests.rights import table
 from tests.rights.table import GONE, GROUPS, IN, MARK, OUT, STRANGE, UNKNOWN
 from tests.rights.world import DATABASES, PEOPLE, SECRET, World, make_world
 
-EVERYBODY = (*PEOPLE, "reader", "nobody")
+EVERYBODY = (*PEOPLE, "reader", "creator", "nobody")
 IN_BROWSERS = (*PEOPLE, "nobody")
 WITHOUT = frozenset({"HEAD", "OPTIONS"})
 INSIDE = "workspace_in_address"

@@ -152,8 +152,9 @@ def give_rows_of_their_own(world: World, name: str, user: User, workspace_id: in
     key, world.keys[name] = create_key(access, f"key of {name}")
     key.last_datetime = LATER
     if name == "owner":
-        reading, world.keys["reader"] = create_key(access, "reading", "read")
-        reading.last_datetime = LATER
+        for scope, holder in (("read", "reader"), ("create", "creator")):
+            other, world.keys[holder] = create_key(access, holder, scope)
+            other.last_datetime = LATER
     view = SavedView(**access.row_columns, name="Mine", key="mine", query="state=off")
     db.session.add(view)
     db.session.commit()

@@ -18,6 +18,7 @@ from app.dashboard.shared.crud_views import Context
 from app.dashboard.shared.workspace import current_access
 from app.i18n.messages import gettext as _
 from app.web import urls
+from app.web.body import read_params
 
 FOLDER = "dashboard/keys"
 
@@ -38,7 +39,11 @@ def rows() -> Context:
 
 @blueprint.get("/keys/new", endpoint="keys_new")
 def ask_new() -> ResponseReturnValue:
-    return form_page(KeyForm(None, owner=signed_in_user()))
+    """An empty form; with `scope` that one is chosen."""
+    scope = read_params().get("scope")
+    form = KeyForm(None, owner=signed_in_user())
+    form.scope.data = scope if scope in keys.SCOPES else None
+    return form_page(form)
 
 
 def ask_new_again() -> ResponseReturnValue:

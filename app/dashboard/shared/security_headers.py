@@ -10,6 +10,7 @@ POLICY = {
     "style-src": "'self'",
     "img-src": "'self' data:",  # the small pictures inside the vendored style sheet
     "connect-src": "'self'",
+    "manifest-src": "'self'",
     "form-action": "'self'",
     "frame-ancestors": "'none'",
     "base-uri": "'none'",

@@ -18,7 +18,7 @@ START_SECONDS = 90
 
 
 class Waypost:
-    """A started server with an account, a key that writes and a key that reads."""
+    """A started server with an account and a key of each scope."""
 
     def __init__(self, data_dir: Path, **settings: str) -> None:
         self.log = data_dir.with_suffix(".log")
@@ -35,6 +35,7 @@ class Waypost:
         self.command("users", "create", "--email", EMAIL, "--password-stdin", stdin=PASSWORD)
         self.key = self.make_key("write")
         self.reading_key = self.make_key("read")
+        self.creating_key = self.make_key("create")
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 [ROOT / "waypost", "serve"],

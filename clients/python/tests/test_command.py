@@ -311,6 +311,16 @@ def test_a_key_is_stored_for_its_owner_alone(
     assert "chmod 600" in run("whoami", code=1).stderr
 
 
+def test_a_key_that_only_creates(waypost: Waypost, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+    monkeypatch.delenv("WAYPOST_URL")
+    monkeypatch.delenv("WAYPOST_API_KEY")
+    monkeypatch.setattr(profiles, "usable_keyring", lambda: None)
+    assert "can only create" in run("login", waypost.url, stdin=f"{waypost.creating_key}\n").stdout
+    assert run("create", HERE, "captured").stdout.strip() == f"{waypost.url}/captured"
+    for refused in (("show", "captured"), ("whoami",), ("mcp",)):
+        assert "can only create links" in run(*refused, code=1).stderr
+
+
 def test_a_wrong_key_is_not_stored(waypost: Waypost, run: Run) -> None:
     run("login", waypost.url, stdin="wp_wrong\n", code=1)
     run("login", "go.example", stdin="wp_wrong\n", code=2)
@@ -380,10 +390,12 @@ def test_completion_for_a_shell(shell: str, run: Run) -> None:
 def test_the_program_has_all_commands() -> None:
     assert {module.__name__.rpartition(".")[2] for module in MODULES} == {
         "account",
+        "events",
         "links",
         "mcp",
         "resources",
         "transfer",
+        "workspace",
     }
     assert {"create", "import", "login", "pixels"} <= set(way.commands)
 

@@ -10,7 +10,18 @@ from typing import Any, Unpack, get_args, get_origin, get_type_hints
 
 import pytest
 from waypost_client import operations
-from waypost_client.objects import ABOUT, ApiObject, File, Link, Meta, Neighbours, Page
+from waypost_client.objects import (
+    ABOUT,
+    ApiObject,
+    Event,
+    FeedMeta,
+    FeedPage,
+    File,
+    Link,
+    Meta,
+    Neighbours,
+    Page,
+)
 from waypost_client.operation import Operation, Resource
 
 METHODS = ("get", "post", "put", "patch", "delete")
@@ -52,7 +63,7 @@ def arguments(one: Operation[Any, Any]) -> set[str]:
 
 
 def accepted(told: Any, openapi: Any) -> set[str]:
-    found = {one["name"].lower().replace("-", "_") for one in told["parameters"]}
+    found = {one["name"].removesuffix("[]").lower().replace("-", "_") for one in told["parameters"]}
     if "requestBody" in told:
         schema = told["requestBody"]["content"]["application/json"]["schema"]
         found |= set(resolve(schema, openapi)["properties"])
@@ -96,7 +107,10 @@ def compare_answer(kind: Any, schema: Any, openapi: Any) -> None:
     if kind in {types.NoneType, File, Any}:
         return
     properties = schema["properties"]
-    if get_origin(kind) is Page:
+    if kind is FeedPage:
+        compare(list[Event], properties["data"], openapi)
+        compare(FeedMeta, properties["meta"], openapi)
+    elif get_origin(kind) is Page:
         compare(list[get_args(kind)[0]], properties["data"], openapi)  # type: ignore[misc]
         compare(Meta, properties["meta"], openapi)
         compare(Neighbours, properties["links"], openapi)

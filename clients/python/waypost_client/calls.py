@@ -11,7 +11,18 @@ from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
 from waypost_client.errors import UnreadableAnswer
-from waypost_client.objects import TIME, ApiObject, File, Meta, Neighbours, Page, decode
+from waypost_client.objects import (
+    TIME,
+    ApiObject,
+    Event,
+    FeedMeta,
+    FeedPage,
+    File,
+    Meta,
+    Neighbours,
+    Page,
+    decode,
+)
 
 T = TypeVar("T")
 
@@ -117,6 +128,12 @@ def page(kind: type[T]) -> Callable[[Answer], Page[T]]:
         )
 
     return read
+
+
+def feed_page(answer: Answer) -> FeedPage:
+    """Reads a page of the feed of events."""
+    body = answer.json()
+    return FeedPage(data=decode(list[Event], data_of(answer)), meta=decode(FeedMeta, body.get("meta")))
 
 
 def nothing(answer: Answer) -> None:

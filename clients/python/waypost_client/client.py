@@ -14,11 +14,13 @@ from waypost_client.operation import Async, M, Sync
 from waypost_client.operations import (
     Account,
     Domains,
+    Events,
     Links,
     NotificationHandlers,
     Pixels,
     Projects,
     Statistics,
+    Subscriptions,
     Trash,
     Workspaces,
 )
@@ -36,6 +38,8 @@ class Resources(Generic[M]):
         self.projects: Projects[M] = Projects(driver)
         self.domains: Domains[M] = Domains(driver)
         self.statistics: Statistics[M] = Statistics(driver)
+        self.subscriptions: Subscriptions[M] = Subscriptions(driver)
+        self.events: Events[M] = Events(driver)
         self.trash: Trash[M] = Trash(driver)
         self.workspace: Workspaces[M] = Workspaces(driver)
         self.account: Account[M] = Account(driver)

@@ -84,8 +84,40 @@ class PixelFields(TypedDict, total=False):
     pixel: str
 
 
-class HandlerSettings(TypedDict, total=False):
-    """Only those of the handler's type are read."""
+class ClickFilter(TypedDict, total=False):
+    """Which clicks are told. `every`: each Nth of a link. `first`: only the first of each link."""
+
+    countries: Texts
+    is_bot: bool
+    every: int
+    first: bool
+
+
+class PushOptions(TypedDict, total=False):
+    """Which events are sent, of which links: `attached` or all of the `workspace`."""
+
+    events: Texts
+    scope: str
+    click_filter: ClickFilter | None
+
+
+class SubscriptionOptions(TypedDict, total=False):
+    name: str
+    link_id: int | None
+    scope: str
+    click_filter: ClickFilter | None
+
+
+class SubscriptionFilters(TypedDict, total=False):
+    page: int
+    results_per_page: int
+    search: str
+    order_by: str
+    order_type: str
+
+
+class HandlerSettings(PushOptions, total=False):
+    """Only the settings of the handler's type are read."""
 
     chat_a: str
     chat_b: str

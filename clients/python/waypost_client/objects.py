@@ -128,6 +128,61 @@ class NotificationHandler(ApiObject):
     last_datetime: dt.datetime | None
     datetime: dt.datetime
     is_confirmed: bool
+    events: list[str]
+    scope: str
+    click_filter: dict[str, Any] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subscription(ApiObject):
+    """An address that events are sent to. For a read-only key its address and secret are masked."""
+
+    id: int
+    name: str
+    target_url: str | None
+    secret: str | None
+    events: list[str]
+    scope: str
+    click_filter: dict[str, Any] | None
+    link_id: int | None
+    is_enabled: bool
+    datetime: dt.datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class PushedBody(ApiObject):
+    """What a subscribed address gets. `is_sample`: made up, since there is no such event yet."""
+
+    type: str
+    timestamp: str
+    data: dict[str, Any]
+    is_sample: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event(ApiObject):
+    """A click or a change. Its id stays the same for ever."""
+
+    id: str
+    type: str
+    datetime: dt.datetime
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeedMeta(ApiObject):
+    """`next`: the cursor to go on with, at the end of the feed too. `is_more`: read on at once."""
+
+    next: str
+    is_more: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeedPage:
+    """A page of the feed of events, oldest first."""
+
+    data: list[Event]
+    meta: FeedMeta
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -310,6 +365,12 @@ class Invitation(ApiObject):
     role: str
     expires_datetime: dt.datetime
     datetime: dt.datetime
+
+    @property
+    def url(self) -> str | None:
+        """The address where it is accepted. Only the answer to the invitation has it."""
+        found: str | None = self.extra.get("url")
+        return found
 
 
 @dataclass(frozen=True, kw_only=True)

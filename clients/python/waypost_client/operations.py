@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Unpack
 
-from waypost_client.calls import Call, file, many, nothing, one, page, plain
+from waypost_client.calls import Call, feed_page, file, many, nothing, one, page, plain
 from waypost_client.fields import (
     AuditFilters,
     DeliveryFilters,
@@ -29,6 +29,8 @@ from waypost_client.fields import (
     ProjectFilters,
     QrLook,
     StatisticsFilters,
+    SubscriptionFilters,
+    SubscriptionOptions,
     TrashFilters,
     VisitorProfile,
 )
@@ -38,6 +40,7 @@ from waypost_client.objects import (
     Delivery,
     Domain,
     Explanation,
+    FeedPage,
     File,
     Invitation,
     Link,
@@ -46,7 +49,9 @@ from waypost_client.objects import (
     Page,
     Pixel,
     Project,
+    PushedBody,
     StatisticsRow,
+    Subscription,
     Trashed,
     Trial,
     User,
@@ -344,6 +349,61 @@ class Domains(Resource[M]):
         return Call(one(Verification), {"id": id})
 
 
+class Subscriptions(Resource[M]):
+    """Addresses that are sent events as they happen, until they unsubscribe."""
+
+    @operation("subscriptions_find", "GET", "/subscriptions")
+    def page(self, **filters: Unpack[SubscriptionFilters]) -> Call[Page[Subscription]]:
+        """One page of the subscriptions."""
+        return Call(page(Subscription), query=filters)
+
+    find = Listing(page)
+
+    @operation("subscriptions_post", "POST", "/subscriptions", is_create=True)
+    def create(
+        self,
+        target_url: str,
+        events: Sequence[str],
+        *,
+        idempotency_key: str | None = None,
+        **options: Unpack[SubscriptionOptions],
+    ) -> Call[Subscription]:
+        """Subscribes an address to events. What it gets is signed by the subscription's `secret`."""
+        body = {"target_url": target_url, "events": list(events), **options}
+        return Call(one(Subscription), body=body, idempotency_key=idempotency_key, wants_whole=True)
+
+    @operation("subscriptions_read", "GET", "/subscriptions/{id}")
+    def read(self, id: int) -> Call[Subscription]:
+        return Call(one(Subscription), {"id": id})
+
+    @operation("subscriptions_delete", "DELETE", "/subscriptions/{id}")
+    def delete(self, id: int) -> Call[None]:
+        """Unsubscribes."""
+        return Call(nothing, {"id": id})
+
+    @operation("subscriptions_samples", "GET", "/subscriptions/samples")
+    def samples(self, event: str) -> Call[list[PushedBody]]:
+        """Bodies as a subscribed address gets them: of real events, where there were any."""
+        return Call(many(PushedBody), query={"event": event})
+
+
+class Events(Resource[M]):
+    """The feed of clicks and changes, read by cursors that skip nothing."""
+
+    @operation("events", "GET", "/events")
+    def page(
+        self,
+        after: str | None = None,
+        *,
+        type: Sequence[str] = (),
+        link_id: int | None = None,
+        limit: int | None = None,
+    ) -> Call[FeedPage]:
+        """The events after a cursor, without one the oldest. `meta.next` is the cursor to go on with."""
+        query = {"after": after, "type": list(type), "link_id": link_id, "limit": limit}
+        return Call(feed_page, query=query)
+
+
 class Statistics(Resource[M]):
     """Clicks and visitors, of one link or of all. `type`: what a report is by, `overview` for days."""
 
@@ -415,9 +475,10 @@ class Workspaces(Resource[M]):
     members = Listing(members_page)
 
     @operation("workspace-members_post", "POST", "/workspace/members", is_create=True)
-    def invite(self, email: str, role: str, *, idempotency_key: str | None = None) -> Call[Created]:
-        """Invites somebody by e-mail. The id is that of the invitation."""
-        return Call(one(Created), body={"email": email, "role": role}, idempotency_key=idempotency_key)
+    def invite(self, email: str, role: str, *, idempotency_key: str | None = None) -> Call[Invitation]:
+        """Invites somebody by e-mail. The one-time address of the invitation is its `url`."""
+        body = {"email": email, "role": role}
+        return Call(one(Invitation), body=body, idempotency_key=idempotency_key, wants_whole=True)
 
     @operation("workspace-members_read", "GET", "/workspace/members/{id}")
     def read_member(self, id: int) -> Call[Member]:

@@ -150,6 +150,7 @@ def test_headers(desk: Desk, path: str) -> None:
         "style-src": "'self'",
         "img-src": "'self' data:",
         "connect-src": "'self'",
+        "manifest-src": "'self'",
         "form-action": "'self'",
         "frame-ancestors": "'none'",
         "base-uri": "'none'",
@@ -170,6 +171,8 @@ def test_no_page_has_a_script_or_a_style_in_it(app: Flask, desk: Desk, alice: Us
         make(alice)
     for _, path in rules(app, "GET"):
         page = desk.client.get(path).text
+        if path.endswith("/capture/tools"):  # what is dragged to the bookmarks bar; here the policy stops it
+            page = re.sub(r'(href|data-copy)="javascript:[^"<>]*"', "", page)
         assert not re.search(r"<script(?![^>]* src=)|<style|\sstyle=|\son[a-z]+=|javascript:", page), path
 
 

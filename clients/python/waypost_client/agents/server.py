@@ -44,10 +44,15 @@ def raw(answer: Answer) -> Answer:
 
 
 async def may_write(client: AsyncClient) -> bool:
-    """Whether the key may write. The API says 403 before it looks at what was sent."""
+    """Whether the key may write. The API says 403 before it looks at what was sent.
+
+    Raises Forbidden for a key that only creates links: with it, an assistant could read nothing.
+    """
     try:
         await client.driver.send(PROBE, Call(raw, body={}))
-    except Forbidden:
+    except Forbidden as error:
+        if "create_only_key" in error.codes:
+            raise
         return False
     except Invalid:
         return True

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from waypost_client.cli import account, links, mcp, resources, transfer  # each adds its commands
+from waypost_client.cli import (  # each adds its commands
+    account,
+    events,
+    links,
+    mcp,
+    resources,
+    transfer,
+    workspace,
+)
 from waypost_client.cli.command import way
 
-MODULES = (account, links, mcp, resources, transfer)
+MODULES = (account, events, links, mcp, resources, transfer, workspace)
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ from waypost_client.cli.command import Session, shared_options, way
 from waypost_client.cli.options import read_secret
 from waypost_client.cli.output import print_json, print_object, print_table
 from waypost_client.client import Client
+from waypost_client.errors import Forbidden
 
 profile_option = click.option(
     "--profile", envvar="WAYPOST_PROFILE", default=profiles.DEFAULT, show_default=True
@@ -29,12 +30,23 @@ def login(url: str, profile: str, as_json: bool) -> None:
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     with client:
-        user = client.account.user()
+        email = email_of(client)
     place = profiles.save(profiles.Profile(profile, url.rstrip("/"), key))
     if as_json:
-        print_json({"profile": profile, "url": url.rstrip("/"), "email": user.email})
+        print_json({"profile": profile, "url": url.rstrip("/"), "email": email})
     else:
-        click.echo(f"Signed in as {user.email}. The key is in {place}.")
+        said = f"Signed in as {email}." if email else "This key can only create links."
+        click.echo(f"{said} The key is in {place}.")
+
+
+def email_of(client: Client) -> str | None:
+    """Whose key it is; None for one that only creates links, which does not say."""
+    try:
+        return client.account.user().email
+    except Forbidden as error:
+        if "create_only_key" in error.codes:
+            return None
+        raise
 
 
 @way.command()

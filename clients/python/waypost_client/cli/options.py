@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any, get_type_hints
@@ -9,7 +10,7 @@ from typing import Any, get_type_hints
 import click
 
 from waypost_client.calls import Upload
-from waypost_client.fields import Ids, Picture, Texts
+from waypost_client.fields import ClickFilter, Ids, Picture, Texts
 
 # read from a prompt or from standard input: the arguments of a process can be seen by others
 SECRETS = frozenset(
@@ -35,6 +36,23 @@ class PictureFile(click.ParamType[Any]):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
         return click.Path().shell_complete(ctx, param, incomplete)
+
+
+class JsonObject(click.ParamType[Any]):
+    """An object as JSON; an empty text clears the field."""
+
+    name = "json"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "" or isinstance(value, dict):
+            return value or None
+        try:
+            found = json.loads(value)
+        except ValueError:
+            found = None
+        if not isinstance(found, dict):
+            self.fail(f"{value!r} is no object in JSON, such as {{}}", param, ctx)
+        return found
 
 
 class Secret(click.ParamType[Any]):
@@ -85,6 +103,8 @@ def option_of(name: str, hint: Any) -> click.Option:
         return click.Option([flag, name], type=Secret())
     if hint is bool:
         return click.Option([f"{flag}/--no-{flag[2:]}", name], default=None)
+    if hint == ClickFilter | None:
+        return click.Option([flag, name], type=JsonObject(), metavar="JSON")
     if hint == Picture:
         return click.Option([flag, name], type=PictureFile())
     if hint in (Texts, Ids):

@@ -1,0 +1,191 @@
+"""The page behind bookmarklet and share sheet: what it fills in, what it makes, and for whom."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlencode, urlsplit
+
+import pytest
+from flask.testing import FlaskClient
+from sqlalchemy import select
+from sqlalchemy.orm import Session, scoped_session
+from werkzeug.test import TestResponse
+
+from app.accounts.models import User, Workspace
+from app.accounts.rights import EDITOR, VIEWER
+from app.accounts.workspaces import access_of, add_member
+from app.links.models import Link
+from tests.dashboard.conftest import HTMX, Desk
+from tests.factories import PASSWORD
+
+HERE = "https://example.com/here?a=b&c=d"
+
+
+def value_of(page: str, name: str) -> str:
+    found = re.search(rf'<input type="text" id="\w+" name="{name}"[^>]* value="([^"]*)"', page)
+    assert found, name
+    return html.unescape(found[1])
+
+
+def links_of(session: scoped_session[Session]) -> list[Link]:
+    session.rollback()
+    return list(session.scalars(select(Link)))
+
+
+def ask(desk: Desk, **shared: str) -> TestResponse:
+    return desk.get(f"/capture?{urlencode(shared)}")
+
+
+def test_opening_it_fills_in_the_form_and_makes_nothing(desk: Desk, session: scoped_session[Session]) -> None:
+    for _ in range(2):
+        page = ask(desk, url=HERE, title="Here & there").text
+        assert (value_of(page, "location_url"), value_of(page, "title")) == (HERE, "Here & there")
+        assert "aria-invalid" not in page
+    assert links_of(session) == []
+
+
+WRONG = {
+    "a script": ("javascript:alert(1)", "https"),
+    "a file": ("file:///etc/passwd", "https"),
+    "a short address of this instance": ("http://localhost/abc", ""),
+    "too long": ("https://example.com/" + "x" * 8_200, "8,192"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_cannot_be_shortened_is_said_at_once(name: str, desk: Desk) -> None:
+    url, said = WRONG[name]
+    answer = ask(desk, url=url)
+    assert answer.status_code == 200
+    assert 'id="location_url-error"' in answer.text
+    assert said in answer.text
+
+
+def test_without_an_address_one_is_asked_for(desk: Desk) -> None:
+    for shared in ({}, {"text": "no address"}, {"url": ""}):
+        page = ask(desk, **shared).text
+        assert value_of(page, "location_url") == ""
+        assert "Nothing with an address came along" in page
+        assert "aria-invalid" not in page
+
+
+def test_other_addresses_are_offered(desk: Desk) -> None:
+    page = ask(desk, text=f"{HERE} or https://example.com/other", title="T").text
+    others = [html.unescape(one) for one in re.findall(r'<a class="cut" href="([^"]+)"', page)]
+    assert [parse_qs(urlsplit(one).query) for one in others] == [
+        {"url": ["https://example.com/other"], "title": ["T"]}
+    ]
+    assert value_of(desk.client.get(others[0]).text, "location_url") == "https://example.com/other"
+
+
+def test_its_button_makes_the_link_and_copies_it(desk: Desk, session: scoped_session[Session]) -> None:
+    sent = {"location_url": HERE, "title": "Here", "url": "here"}
+    answer = desk.post("/capture", sent, headers=HTMX)
+    assert answer.status_code == 200
+    (link,) = links_of(session)
+    assert (link.location_url, link.title, link.url) == (HERE, "Here", "here")
+    assert json.loads(answer.headers["HX-Trigger"])["toast"]["copy"] == "http://localhost/here"
+    assert answer.headers["HX-Replace-Url"] == f"/dashboard/capture/{link.id}"
+    assert "http://localhost/here" in desk.get(f"/capture/{link.id}").text
+
+
+def test_without_scripts(desk: Desk, session: scoped_session[Session]) -> None:
+    answer = desk.post("/capture", {"location_url": "example.com/x", "title": "", "url": ""})
+    (link,) = links_of(session)
+    assert (answer.status_code, answer.location) == (303, f"/dashboard/capture/{link.id}")
+    assert (link.location_url, link.title) == ("https://example.com/x", None)
+    assert f"http://localhost/{link.url}" in desk.client.get(answer.location).text
+
+
+BAD: dict[str, tuple[dict[str, Any], int, str]] = {
+    "no destination": ({"location_url": ""}, 422, "location_url"),
+    "a script": ({"location_url": "javascript:alert(1)"}, 422, "location_url"),
+    "an over-long title": ({"location_url": HERE, "title": "t" * 161}, 422, "title"),
+    "a taken alias": ({"location_url": HERE, "url": "taken"}, 409, "url"),
+    "a reserved alias": ({"location_url": HERE, "url": "dashboard"}, 422, "url"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_the_form_comes_back_with_what_is_wrong(
+    name: str, desk: Desk, alice: User, factory: Any, session: scoped_session[Session]
+) -> None:
+    factory.link(alice, "taken")
+    sent, status, field = BAD[name]
+    answer = desk.post("/capture", sent, headers=HTMX)
+    assert answer.status_code == status
+    assert f'id="{field}-error"' in answer.text
+    assert value_of(answer.text, "location_url") == sent["location_url"]
+    assert len(links_of(session)) == 1
+
+
+def test_who_is_signed_out_comes_back_to_it_after_signing_in(client: FlaskClient, alice: User) -> None:
+    path = f"/dashboard/capture?{urlencode({'url': HERE, 'text': 'a (b) “c” ü', 'title': 'T'})}"
+    answer = client.get(path)
+    assert answer.status_code == 302
+    assert urlsplit(answer.location).path == "/login"
+    desk = Desk(client, alice.email)
+    data = {"csrf_token": desk.token(answer.location), "email": alice.email, "password": PASSWORD}
+    back = client.post(answer.location, data=data)
+    assert (back.status_code, back.location) == (303, path)
+    assert value_of(client.get(back.location).text, "location_url") == HERE
+
+
+def test_a_write_needs_the_token_of_the_session(desk: Desk, session: scoped_session[Session]) -> None:
+    sent = {"location_url": HERE}
+    assert desk.client.post("/dashboard/capture", data=sent).status_code == 403
+    elsewhere = {"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"}
+    assert desk.post("/capture", sent, headers=elsewhere).status_code == 403
+    assert desk.client.put("/dashboard/capture", data=sent).status_code == 405
+    assert links_of(session) == []
+
+
+@pytest.mark.parametrize(("role", "status"), [(EDITOR, 200), (VIEWER, 403)])
+def test_in_a_workspace_with_a_role(
+    role: str, status: int, desk: Desk, alice: User, bob: User, session: scoped_session[Session]
+) -> None:
+    workspace = add_workspace(bob, alice, role, session)
+    assert desk.get(f"/w/{workspace}/capture?url=x").status_code == status
+    assert desk.get("/capture?url=x").status_code == 302  # to the address with the workspace
+    tools = desk.get(f"/w/{workspace}/capture/tools")
+    assert f"/dashboard/w/{workspace}/capture" in bookmarklet_of(tools.text)
+
+
+def add_workspace(owner: User, member: User, role: str, session: scoped_session[Session]) -> int:
+    found = session.get_one(Workspace, access_of(owner).workspace_id)
+    add_member(found, member, role)
+    session.commit()
+    return found.id
+
+
+def bookmarklet_of(page: str) -> str:
+    found = re.search(r'href="(javascript:[^"]+)"', page)
+    assert found
+    return unquote(html.unescape(found[1]))
+
+
+def test_the_tools_page_has_the_bookmarklet_and_a_command(desk: Desk) -> None:
+    page = desk.get("/capture/tools").text
+    assert 'new URL("http://localhost/dashboard/capture")' in bookmarklet_of(page)
+    assert "curl http://localhost/api/links" in page
+    chosen = desk.get("/keys/new?scope=create").text
+    assert '<option dir="auto" value="create" selected>' in chosen
+    assert "selected" not in desk.get("/keys/new?scope=nonsense").text
+
+
+def test_the_manifest_leads_here(desk: Desk, client: FlaskClient) -> None:
+    address = re.search(r'<link rel="manifest" href="([^"]+)">', desk.get("/capture/tools").text)
+    assert address
+    answer = client.get(address[1])
+    assert answer.mimetype == "application/manifest+json"
+    manifest = json.loads(answer.data)
+    rules = {rule.rule for rule in client.application.url_map.iter_rules()}
+    assert manifest["share_target"]["action"] in rules
+    assert manifest["share_target"]["action"].startswith(manifest["scope"])
+    folder = address[1].rpartition("/")[0]
+    for icon in manifest["icons"]:
+        found = client.get(f"{folder}/{icon['src']}")
+        assert (found.status_code, found.mimetype) == (200, icon["type"])
