@@ -153,7 +153,8 @@ class OidcProvider:
             return None
         # without the ID token, which is not kept: so the provider asks before it signs anybody out
         params = {"client_id": self.client_id, "post_logout_redirect_uri": return_to}
-        return add_params_to_uri(endpoint, params)
+        address: str = add_params_to_uri(endpoint, params)
+        return address
 
     def may_offer_sign_out(self) -> bool:
         """Whether the provider offers such a page, as far as that is known without asking it."""

@@ -8,6 +8,7 @@ the link and copies it. `shared_text` says how the destination is found in what 
 from __future__ import annotations
 
 import json
+from typing import Any
 from urllib.parse import quote
 
 from flask import Response, make_response, render_template, url_for
@@ -80,7 +81,7 @@ def show_made(id: int) -> Response:
     return render_page("made", **facts_of(get_owned(current_access(), Link, id)))
 
 
-def facts_of(row: Link) -> dict[str, object]:
+def facts_of(row: Link) -> dict[str, Any]:
     return {"row": row, "short_url": short_url(row), "short_address": short_address(row)}
 
 
