@@ -19,6 +19,7 @@ import pytest
 from app.cli import COMMANDS
 from app.core.config import TABLE
 from app.core.folders import ROOT
+from app.events.types import TYPES as FEED_TYPES
 from app.notifications.body_template import PLACEHOLDERS
 from app.notifications.composing import all_types
 from tests.server import Server
@@ -168,6 +169,10 @@ def test_every_command_is_explained() -> None:
 
 def test_every_event_is_explained() -> None:
     assert sorted(table("webhooks.md", "events")) == sorted(all_types())
+
+
+def test_every_event_of_the_feed_is_explained() -> None:
+    assert table("events.md", "feed") == list(FEED_TYPES)
 
 
 def test_every_placeholder_of_a_body_is_documented() -> None:

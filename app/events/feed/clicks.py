@@ -48,18 +48,23 @@ class BatchClicks:
     ) -> None:
         self.site, self.wanted = site, wanted
         self.by_position = self.read(session, [row for row in rows if self.may_have(row)], place)
-        links = {click.link_id for found in self.by_position.values() for click in found}
-        first = min(self.by_position, default=0)
-        self.addresses = LinkAddresses(session, wanted.workspace_id, links, first) if links else None
+        self.addresses = self.find_addresses(session)
 
     @property
     def is_missing_links(self) -> bool:
         """Whether a link has neither a row nor an entry that says what became of it."""
-        return self.addresses is not None and any(
-            self.addresses.find(click.link_id, position) is None
-            for position, found in self.by_position.items()
-            for click in found
-        )
+        return None in self.addresses.values()
+
+    def find_addresses(self, session: AnySession) -> dict[tuple[int, int], LinkAddress | None]:
+        """The address of each link at each of the positions where it was clicked."""
+        places = {
+            (click.link_id, position) for position, found in self.by_position.items() for click in found
+        }
+        if not places:
+            return {}
+        links, first = {link_id for link_id, _ in places}, min(self.by_position)
+        found = LinkAddresses(session, self.wanted.workspace_id, links, first)
+        return {place: found.find(*place) for place in places}
 
     def may_have(self, row: Any) -> bool:
         """Whether an entry may have clicks that are wanted."""
@@ -85,7 +90,7 @@ class BatchClicks:
         ]
 
     def event(self, click: ToldClick, position: int) -> dict[str, Any]:
-        address = self.addresses.find(click.link_id, position) if self.addresses else None
+        address = self.addresses[click.link_id, position]
         id_, moment = f"clk_{click.id}", written_ms(click.time_ms)
         texts = dict(zip(TOLD, click.texts, strict=True))
         data = {
