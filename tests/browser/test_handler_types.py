@@ -13,7 +13,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, scoped_session
 
 from app.notifications.models import NotificationHandler
-from app.notifications.transport import all_transports
+from app.notifications.transport import chosen_transports
 from tests.browser.test_accessibility import violations
 from tests.notifications.receivers import Says, WebReceiver
 
@@ -42,8 +42,8 @@ def test_each_type_says_what_to_paste(desk: Page, site: str, width: int, theme: 
     desk.goto(f"{site}/dashboard/handlers/new")
     picture(desk, f"picker-{width}-{theme}")
     kinds = desk.get_by_role("radiogroup", name="Notifications")
-    expect(kinds.get_by_role("radio")).to_have_count(len(all_transports()))
-    for type_, transport in all_transports().items():
+    expect(kinds.get_by_role("radio")).to_have_count(len(chosen_transports()))
+    for type_, transport in chosen_transports().items():
         kinds.get_by_role("radio", name=str(transport.label), exact=True).check()
         panel = desk.locator(f'[data-for="type {type_}"]')
         expect(panel).to_be_visible()
@@ -63,7 +63,7 @@ def test_each_type_says_what_to_paste(desk: Page, site: str, width: int, theme: 
 def test_no_type_is_hard_to_use(desk: Page, site: str, theme: Any) -> None:
     desk.emulate_media(color_scheme=theme, reduced_motion="reduce")
     desk.goto(f"{site}/dashboard/handlers/new")
-    for transport in all_transports().values():
+    for transport in chosen_transports().values():
         desk.get_by_role("radio", name=str(transport.label), exact=True).check()
         assert violations(desk) == []
 
@@ -71,7 +71,7 @@ def test_no_type_is_hard_to_use(desk: Page, site: str, theme: Any) -> None:
 def test_the_picker_by_keyboard(desk: Page, site: str) -> None:
     desk.set_viewport_size({"width": 390, "height": 800})
     desk.goto(f"{site}/dashboard/handlers/new")
-    labels = [str(one.label) for one in all_transports().values()]
+    labels = [str(one.label) for one in chosen_transports().values()]
     first = desk.get_by_role("radio", name=labels[0], exact=True)
     first.focus()
     desk.keyboard.press("Space")
