@@ -74,9 +74,12 @@ function fill(row) {
   find("[data-key=y]", menu).dataset.copy = address;
   find("[data-share]", menu).dataset.share = address;
   find("[data-key=o]", menu).href = address;
-  const isOff = row.classList.contains("is-off");
-  find("[data-switch]", menu).textContent = find("[data-switch]", menu).dataset[isOff ? "on" : "off"];
-  find("[name=is_enabled]", menu).value = isOff ? "1" : "0";
+  const state = find("[data-switch]", menu); // none for who may not change links
+  if (state) {
+    const isOff = row.classList.contains("is-off");
+    state.textContent = state.dataset[isOff ? "on" : "off"];
+    find("[name=is_enabled]", menu).value = isOff ? "1" : "0";
+  }
   htmx.process(menu);
 }
 
