@@ -14,7 +14,7 @@ from app.domains.models import Domain
 from app.input.data import RequestData, Value
 from app.notifications import services as handlers
 from app.notifications.forms import HandlerForm
-from app.notifications.transport import Setting, all_transports
+from app.notifications.transport import Setting, chosen_transports
 from app.operations.demo.links import Surroundings
 from app.pixels import services as pixels
 from app.pixels.forms import PixelForm
@@ -79,7 +79,7 @@ def make_pixels(access: Access) -> list[int]:
 def make_handlers(access: Access) -> list[int]:
     """Makes a handler of each transport, switched off and with example addresses: none ever sends."""
     made = []
-    for type_, transport in all_transports().items():
+    for type_, transport in chosen_transports().items():
         sent: list[tuple[str, Value]] = [("type", type_), ("name", str(transport.label))]
         form = HandlerForm(
             RequestData([*sent, *((one.name, harmless(one)) for one in transport.settings)]), owner=access
