@@ -47,6 +47,7 @@ LINES: tuple[tuple[str, str | None], ...] = (
         "refused while the right key is there: tests/core/secret_keys tries it",
     ),
     (r"monitoring.md: \.venv/bin/pip install ", "CI installs the same packages, by requirements-dev.txt"),
+    (r"events.md: \./waypost events follow", "goes on until it is ended: its own tests end it"),
     (r"automation.md: npm ", "tests/test_n8n_nodes.py builds and runs the package; n8n itself is not here"),
     (r".*: ", None),
 )
