@@ -65,11 +65,14 @@ def test_what_it_sends_is_understood(
         answer = api.open(request["method"], path_of(request), query_string=query, **sent)
         answers[request["method"], path_of(request)] = answer.status_code
     wrong = {place: status for place, status in answers.items() if status not in {200, 201, 204}}
-    # the trash is empty, the handler has no secret and its address is confirmed; the last owner stays
+    # the trash is empty, the handler has no secret, its address is confirmed and it is no subscription; the
+    # last owner stays
     allowed = {
         ("POST", "/trash/1/restore"): 404,
         ("POST", "/notification-handlers/1/secret"): 422,
         ("POST", "/notification-handlers/1/confirmation"): 422,
+        ("GET", "/subscriptions/1"): 404,
+        ("DELETE", "/subscriptions/1"): 404,
         ("POST", "/workspace/members/1"): 409,
         ("DELETE", "/workspace/members/1"): 409,
     }

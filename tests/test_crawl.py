@@ -31,7 +31,7 @@ DATA = re.compile(
     r"""UTM[ ](?:source|medium|campaign) | \S+[@/]\S* | \S+\.(?:test|example|com)\b | localhost\S* | wp_\S+ | \d+\s*(?:KB|MB|GB|ms|s|h|px)\b |
     \b(?:zz\w*|CSV|TSV|JSON|NDJSON|PNG|SVG|QR|API|URL|UTM|HTTP|OpenAPI|IP|UTC|CET|OK|DNS|TXT|CNAME|Waypost|DE|EU)\b |
     \b(?:event|link|handler)\.\w+ | iOS | iPhone | Python | PostgreSQL | SQLite | Redis | flask | granian | sqlalchemy | Bytes | \d+:AA\w+ | ref=\w+ | E-Mail | YOURLS.*Dub |
-    \b(?:newsletter|spring|email|value)\b | \b(?:GET|POST|DELETE|PATCH|PUT|Esc|Enter|Alt|Ctrl)\b |
+    \b(?:newsletter|spring|email|value|csv|json|overview)\b | \b(?:GET|POST|DELETE|PATCH|PUT|Esc|Enter|Alt|Ctrl)\b |
     \b(?:Jan|Feb|März?|Apr|Mai|Juni?|Juli?|Aug|Sept?|Okt|Nov|Dez)\w*\b | \b(?:Mo|Di|Mi|Do|Fr|Sa|So)\b |
     \b(?:Mon|Diens|Mitt|Donners|Frei|Sams|Sonn)\w* | \bMEZ\b | &\w+;""",
     re.VERBOSE,

@@ -157,7 +157,7 @@ def _(_: ClickFilterField) -> Schema:
     return {
         "type": "object",
         "properties": properties_of(ClickFilterForm, is_create=True),
-        "description": "In a form its parts: `click_filter[every]=10`.",
+        "description": "In a form its parts: `click_filter.every=10`.",
     }
 
 

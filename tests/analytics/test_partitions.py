@@ -280,6 +280,9 @@ def test_a_table_of_before_becomes_a_partition_with_its_rows_and_ids(
     assert rows_of(tables, "click_before") == len(visits) + 1
     assert rows_of(tables, "click_default") == 1  # 2100
     assert [each.last_ms for each in found(tables)] == [start_ms(next_month(month_of(today.date())))]
+    session.close()
+    tables.engine.dispose()
+    command.upgrade(alembic_config(), "head")
     ahead = next_month(month_of(today.date()))
     write([visits[0], visits[0]._replace(time_ms=start_ms(ahead) + DAY_MS)])
     assert names(tables) == ["click_before", f"click_{ahead:%Y_%m}"]
@@ -287,9 +290,6 @@ def test_a_table_of_before_becomes_a_partition_with_its_rows_and_ids(
     look_after(make_upkeep(), today + dt.timedelta(200))
     assert "click_before" not in names(tables)
     assert sum(tables.sums("owner_quarter").values()) == len(rows) + 2
-    session.close()
-    tables.engine.dispose()
-    command.upgrade(alembic_config(), "head")
 
 
 def test_reports_read_no_month_outside_their_period(

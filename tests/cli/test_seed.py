@@ -25,7 +25,7 @@ from app.links.forms import LinkForm
 from app.links.models import Alias, Link
 from app.links.targeting import TYPES
 from app.notifications.models import NotificationHandler
-from app.notifications.transport import all_transports
+from app.notifications.transport import chosen_transports
 from app.pixels.models import Pixel
 from app.pixels.provider import all_providers
 from app.projects.models import Project
@@ -144,13 +144,13 @@ class TestTheDemo:
         assert any(link.password_hash for link in links)
         assert any(link.tag_rows for link in links)
         assert max(len(link.pixels) for link in links) == len(all_providers())
-        assert max(len(link.handlers) for link in links) == len(all_transports())
+        assert max(len(link.handlers) for link in links) == len(chosen_transports())
 
     def test_has_every_pixel_and_every_handler_and_tells_no_one(self, seed: Seed, session: Session) -> None:
         seed(*SMALL)
         assert sorted(session.scalars(select(Pixel.type))) == sorted(all_providers())
         handlers = list(session.scalars(select(NotificationHandler)))
-        assert sorted(handler.type for handler in handlers) == sorted(all_transports())
+        assert sorted(handler.type for handler in handlers) == sorted(chosen_transports())
         assert not any(handler.is_enabled for handler in handlers)
         addresses = [value for handler in handlers for value in handler.settings.values() if "//" in value]
         assert all(address.startswith("https://example.com/") for address in addresses)
@@ -227,7 +227,7 @@ class TestTheDemo:
         for model, count in [
             (Link, 12),
             (Pixel, 9),
-            (NotificationHandler, len(all_transports())),
+            (NotificationHandler, len(chosen_transports())),
             (Project, 3),
             (Domain, 1),
             (Alias, 12),

@@ -91,10 +91,12 @@ class EventPusher(PollLoop):
                 self.follow_all(session)
             self.turns += 1
             position = newest_position(session)
-            behind = [place for place in find_places(session) if self.seen.get(place.id) != position]
+            places = find_places(session)
+            behind = [place for place in places if self.seen.get(place.id) != position]
             ready = [place.id for place in behind if place.is_ready]
             outcomes = {id_: self.read_for(session, id_) for id_ in self.take(session, ready[:BATCH_SIZE])}
-        self.seen |= {id_: position for id_, outcome in outcomes.items() if outcome is StepEnd.ALL}
+        ends = self.seen | {id_: position for id_, outcome in outcomes.items() if outcome is StepEnd.ALL}
+        self.seen = {place.id: ends[place.id] for place in places if place.id in ends}
         self.is_waiting = any(outcomes.get(place.id) is not StepEnd.ALL for place in behind)
         return StepEnd.MORE in outcomes.values()
 

@@ -213,6 +213,7 @@ FILES = {
     "statistics": "/statistics/export.csv?type=overview",
     "single visits": "/statistics/export.csv?type=clicks",
     "audit log": "/account/audit-log/file.csv",
+    "audit log of the workspace": "/workspace/audit-log/file.csv",
     "audit log of the instance": "/instance/audit-log/file.ndjson",
 }
 
@@ -275,6 +276,7 @@ class TestDownloads:
 def test_every_export_and_deletion_of_the_dashboard_is_among_these(app: Any) -> None:
     """A new page that deletes or exports must ask for the password too, and must be added here."""
     known = {"users_change", "links_many_go", "account_delete", "passkeys_new", "workspace_revoke"}
+    known |= {"workspace_delete"}  # asks for the password each time
     found = {
         rule.endpoint.removeprefix("dashboard.").removesuffix("_write")
         for rule in app.url_map.iter_rules()
@@ -299,6 +301,7 @@ def test_every_export_and_deletion_of_the_dashboard_is_among_these(app: Any) -> 
         "projects_statistics_file",
         "account_data_file",
         "account_audit_log_file",
+        "workspace_audit_log_file",
         "instance_audit_log_file",
         "invitations_revoke",
     }
