@@ -24,6 +24,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from app.core.folders import ROOT
 from tests.first_click import PASSWORD
 from tests.notifications.peers import Authority
+from tests.notifications.sinks import Sink
 from tests.proxies import HOSTS, Certificate, running
 from tests.server import BROWSER, Server
 
@@ -32,6 +33,7 @@ HOST = HOSTS[0]
 # the sign-in page shows its button, and asks it for nothing
 PROVIDER = {"OIDC_ISSUER": "https://id.example.com", "OIDC_CLIENT_ID": "waypost", "OIDC_NAME": "Example ID"}
 MEMBERS = {"editor": ("mira@example.com", "Mira Editor"), "viewer": ("noah@example.com", "Noah Viewer")}
+RECEIVER = "Order system"  # a webhook that is there, and answers
 SIZE = {"width": 1280, "height": 820}
 COLORS = 128  # a picture of a page needs no more, and takes a third of the bytes
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -69,6 +71,10 @@ PAGES: Mapping[str, Callable[[Links], str]] = {
     "import": lambda _: "/dashboard/imports/",
     "pixels": lambda _: "/dashboard/pixels/",
     "handler": lambda _: "/dashboard/handlers/new",
+    "handler-events": lambda _: "/dashboard/handlers/new",
+    "deliveries": lambda _: f"/dashboard/handlers/?search={RECEIVER}",
+    "activity": lambda _: "/dashboard/activity",
+    "saved-views": lambda _: "/dashboard/links/?state=off",
     "trash": lambda _: "/dashboard/trash/",
     "account": lambda _: "/dashboard/account/",
     "audit-log": lambda _: "/dashboard/account/audit-log",
@@ -96,6 +102,32 @@ def open_targeting(page: Page) -> None:
 
 def choose_webhook(page: Page) -> None:
     page.locator("label", has_text="Webhook").first.click()
+
+
+def choose_events(page: Page) -> None:
+    """All clicks of people from two countries, for a webhook; the preview shows what it would get."""
+    page.get_by_label("Name").fill(RECEIVER)
+    choose_webhook(page)
+    page.locator("summary", has_text="Events").first.click()
+    page.get_by_label("Address", exact=True).fill("https://orders.example/waypost")
+    page.get_by_role("checkbox", name="Clicks", exact=True).check()
+    page.get_by_label("Of which links").select_option("workspace")
+    page.get_by_label("Only from these countries").fill("DE, AT")
+    page.get_by_text("would have matched").wait_for()
+    page.locator("summary", has_text="Events").first.scroll_into_view_if_needed()
+
+
+def open_log(page: Page) -> None:
+    page.get_by_role("link", name=re.compile("log", re.IGNORECASE)).first.click()
+    page.wait_for_load_state("networkidle")
+    page.locator("summary", has_text="Failed").first.click()
+
+
+def save_view(page: Page) -> None:
+    page.get_by_role("link", name="Save view").click()
+    page.get_by_label("Name").fill("Switched off")
+    page.get_by_role("dialog").get_by_role("button", name=re.compile("Save")).click()
+    page.get_by_role("navigation", name="Saved views").wait_for()
 
 
 def read_file(page: Page) -> None:
@@ -147,6 +179,9 @@ ACTIONS: Mapping[str, tuple[str, Callable[[Page], None]]] = {
     "create": ("create", fill_destination),
     "targeting": ("targeting", open_targeting),
     "handler": ("handler", choose_webhook),
+    "handler-events": ("handler-events", choose_events),
+    "deliveries": ("deliveries", open_log),
+    "saved-views": ("saved-views", save_view),
     "import": ("import", read_file),
     "palette": ("links", palette),
     "passkeys": ("passkeys", add_passkey),
@@ -161,13 +196,15 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="of the pictures; all without any")
     names = parser.parse_args().names or list(dict.fromkeys((*PAGES, *ACTIONS)))
     with tempfile.TemporaryDirectory() as folder:
-        server = Server(Path(folder) / "data", BASE_URL=f"https://{HOST}", TRUSTED_PROXIES="1", **PROVIDER)
+        settings = {"TRUSTED_PROXIES": "1", "ALLOW_PRIVATE_NETWORKS": "127.0.0.0/8", **PROVIDER}
+        server = Server(Path(folder) / "data", BASE_URL=f"https://{HOST}", **settings)
         login = read_login(server.flask("seed")) | {"password": PASSWORD}
         own = ("users", "set-password", "--email", login["e-mail"], "--password-stdin")
         server.flask(*own, stdin=f"{PASSWORD}\n")
         server.start()
         try:
             make_members(server)
+            make_deliveries(server, login["api key"])
             with running("caddy", Path(folder), server.port, make_certificate(Path(folder))) as caddy:
                 take_all(server, caddy.port, login, names)
         finally:
@@ -186,6 +223,19 @@ def make_members(server: Server) -> None:
     for email, name in MEMBERS.values():
         account = ("users", "create", "--email", email, "--name", name, "--password-stdin")
         server.flask(*account, stdin=f"{PASSWORD}\n")
+
+
+def make_deliveries(server: Server, key: str) -> None:
+    """A webhook that answers, then refuses, then answers again."""
+    sink = Sink()
+    try:
+        fields = {"type": "webhook", "name": RECEIVER, "webhook": sink.url()}
+        id_ = call(server, key, "/notification-handlers", "POST", **fields)["id"]
+        for status in (204, 503, 204):
+            sink.status["/"] = status
+            call(server, key, f"/notification-handlers/{id_}/test", "POST")
+    finally:
+        sink.close()
 
 
 def invite_members(browser: Browser, server: Server, key: str) -> None:
