@@ -89,6 +89,8 @@ def test_it_waits_and_ends_with_control_c(feed: Feed, make: Make, settings: Sett
     }
     command = [*PROGRAM, "events", "follow", "--all"]
     pipe = subprocess.PIPE
+    # where the tests run in the background, SIGINT is ignored, and would be by the command
+    command = ["env", "--default-signal=INT", *command]
     with subprocess.Popen(command, cwd=ROOT, env=environ, stdout=pipe, stderr=pipe, text=True) as process:
         assert process.stdout is not None
         assert process.stderr is not None

@@ -73,7 +73,9 @@ def test_the_command_reads_all_once_and_goes_on(
 def test_the_command_waits_for_clicks(client: Client, waypost: Waypost) -> None:
     link = client.links.create(HERE)
     environ = {**os.environ, "WAYPOST_URL": waypost.url, "WAYPOST_API_KEY": waypost.key}
-    command = [sys.executable, "-u", "-m", "waypost_client.cli", "events", "follow", "--poll", "0.2"]
+    # where the tests run in the background, SIGINT is ignored, and would be by the command
+    command = ["env", "--default-signal=INT", sys.executable, "-u", "-m", "waypost_client.cli"]
+    command += ["events", "follow", "--poll", "0.2"]
     process = subprocess.Popen(
         [*command, "--all", "--type", "link.clicked", "--link-id", str(link.id)],
         env=environ, cwd=FOLDER, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sqlite3
 import urllib.request
@@ -12,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.crowds import come, make_request
+from tests.crowds import make_request, send_at_once
 from tests.events.push.receiver import ClickReceiver
 from tests.server import Server, wait_for
 from tests.test_kills import Crowd
@@ -117,11 +116,11 @@ def test_the_first_click_of_a_thousand_at_once(
         make_request(server.port, "/hot", headers={"X-Country": "DE" if number % 2 else "FR"})
         for number in range(1000)
     ]
-    replies = asyncio.run(come(server.port, requests))
+    replies = send_at_once(server.port, requests)
     assert {reply.status for reply in replies} == {302}
     wait_for(lambda: len(receiver.ids.get("/all", ())) == 1000, "all clicks")
     wait_for(lambda: receiver.ids.get("/first"), "the first click")
-    replies = asyncio.run(come(server.port, requests[:50]))
+    send_at_once(server.port, requests[:50])
     wait_for(lambda: len(receiver.ids["/all"]) == 1050, "the later clicks")
     server.stop()
     assert sum(receiver.ids["/first"].values()) == 1
