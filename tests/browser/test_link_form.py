@@ -177,7 +177,11 @@ def pen(hand: CDPSession, type_: str, x: float, y: float) -> None:
 
 
 def box(part: Locator) -> FloatRect:
-    found = part.bounding_box()
+    """Where a part is, once it stands still: a preview that comes late moves what is below it."""
+    before, found = None, part.bounding_box()
+    while found != before:
+        part.page.wait_for_timeout(100)
+        before, found = found, part.bounding_box()
     assert found
     return found
 
