@@ -35,8 +35,9 @@ LIMIT_COUNTER = cast("Table", LimitCounter.__table__)
 
 
 def of_same_link(count: FromClause) -> ColumnElement[int]:
-    """The count as a scalar subquery, of the link in the enclosing query."""
-    return func.coalesce(select(count.c.clicks).where(count.c.link_id == Link.id).scalar_subquery(), 0)
+    """The count as a scalar subquery, of the link in the enclosing query (which may have joined counts)."""
+    mine = select(count.c.clicks).where(count.c.link_id == Link.id).correlate(Link)
+    return func.coalesce(mine.scalar_subquery(), 0)
 
 
 def joined(links: Select[Any]) -> Select[Any]:

@@ -24,6 +24,7 @@ from app.dashboard.links.states import (
 from app.links.clicks import clicks_of
 from app.links.destination_checks import failing
 from app.links.models import DestinationCheck, LimitCounter, Link
+from tests.dashboard.conftest import Desk
 
 NOW = dt.datetime(2026, 6, 1, 12, tzinfo=dt.UTC)
 SECOND = dt.timedelta(seconds=1)
@@ -90,3 +91,12 @@ def test_a_query_knows_the_same_states(alice: Any, make_link: Any, session: Any,
     }
     assert found["broken"] == "failing"
     assert set(found.values()) == set(STATES)
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_links_of_a_state_in_the_order_of_their_clicks(
+    state: str, desk: Desk, make_link: Any, alice: Any
+) -> None:
+    """Both ask for the clicks: the state by a subquery, the order by a join."""
+    make_link(alice, clicks_limit=3)
+    assert desk.get(f"/links/?state={state}&order_by=clicks").status_code == 200
