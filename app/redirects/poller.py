@@ -4,16 +4,15 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from math import inf
 
 from app.core.error_boundary import ErrorBoundary
 from app.core.errors import StoreDown
-from app.core.poll_loop import PollLoop, quiet_database
+from app.core.poll_loop import quiet_database
 from app.core.postgresql import outage
 from app.core.wakeups.bell import LINK_CHANGES
-from app.core.wakeups.listener import Listener, start_listener
+from app.core.wakeups.woken_loop import WokenLoop
 from app.redirects.cache import CompiledLinks
 
 POLL_SECONDS = 0.2
@@ -24,13 +23,15 @@ QUIET_SECONDS = 2.0  # a poll at least so often, also where no file tells of a c
 log = logging.getLogger(__name__)
 
 
-class Poller(PollLoop):
+class Poller(WokenLoop):
     """Polls for changes when others wake it, and now and then without that, so that no redirect waits.
 
     A wake-up can be lost, and only the table is the truth. Where none arrive it polls five times a second. On
     SQLite it looks at the database's file as often, and polls when anything was written.
     Its own silence begins an outage (`app/core/postgresql.py`), and its first answer ends it.
     """
+
+    topic = LINK_CHANGES
 
     def __init__(self, compiled_links: CompiledLinks) -> None:
         quiet = quiet_database(compiled_links.store.engine, QUIET_SECONDS)
@@ -39,17 +40,9 @@ class Poller(PollLoop):
         )
         self.compiled_links = compiled_links
         self.is_down = False
-        self.woken = threading.Event()
-        self.listener: Listener | None = None
-
-    def run(self) -> None:
-        self.listener = start_listener({LINK_CHANGES: self.woken.set})
-        super().run()
 
     def rest(self, seconds: float) -> None:
-        hears = self.listener is not None and self.listener.is_live and not self.is_down
-        self.woken.wait(IDLE_POLL_SECONDS if hears else seconds)
-        self.woken.clear()  # before the poll: what wakes it from here on is read by the next one
+        super().rest(IDLE_POLL_SECONDS if self.hears and not self.is_down else seconds)
 
     def is_quiet(self) -> bool:
         """Whether nothing was written since the last poll, which is then as good as one made now.
@@ -61,13 +54,6 @@ class Poller(PollLoop):
         if is_quiet:
             self.compiled_links.polled = asked
         return is_quiet
-
-    def stop(self, seconds: float | None = None) -> None:
-        self.ended.set()
-        self.woken.set()
-        if self.listener is not None:
-            self.listener.ended.set()  # it ends by itself, within a second or so
-        super().stop(seconds)
 
     def turn(self) -> None:
         try:

@@ -9,7 +9,6 @@ nothing. Any number of sequencers may run at once.
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Collection, Mapping, Sequence
 from math import inf
 from typing import Any
@@ -24,9 +23,9 @@ from app.core.clock import format_utc
 from app.core.config import Settings
 from app.core.database import begin_write
 from app.core.error_boundary import ErrorBoundary
-from app.core.poll_loop import LONGEST_SECONDS, PollLoop, quiet_database
+from app.core.poll_loop import LONGEST_SECONDS, quiet_database
 from app.core.wakeups.bell import EVENTS
-from app.core.wakeups.listener import Listener, start_listener
+from app.core.wakeups.woken_loop import WokenLoop
 from app.events.entries import ENTRIES, NewEntry, add_events
 from app.events.models import EventDraft
 from app.events.types import DELETED, MOVED, PURGED, RESTORED
@@ -42,8 +41,10 @@ IDLE_POLL_SECONDS = 1.0  # where wake-ups arrive
 RETRY_SECONDS = 1.0
 
 
-class Sequencer(PollLoop):
+class Sequencer(WokenLoop):
     """Moves drafts to the feed until it is stopped."""
+
+    topic = EVENTS
 
     def __init__(self, engine: Engine, settings: Settings) -> None:
         quiet = quiet_database(engine, DUE_SECONDS)
@@ -53,12 +54,9 @@ class Sequencer(PollLoop):
             "sequencer", POLL_SECONDS, errors, RETRY_SECONDS, quiet=quiet, longest_seconds=longest
         )
         self.engine, self.settings, self.site = engine, settings, site_of(settings)
-        self.woken = threading.Event()
-        self.listener: Listener | None = None
         self.clicks: Engine | None = None
 
     def run(self) -> None:
-        self.listener = start_listener({EVENTS: self.woken.set})
         try:
             super().run()
         finally:
@@ -66,16 +64,7 @@ class Sequencer(PollLoop):
                 self.clicks.dispose()
 
     def rest(self, seconds: float) -> None:
-        hears = self.listener is not None and self.listener.is_live
-        self.woken.wait(IDLE_POLL_SECONDS if hears and not self.ended.is_set() else seconds)
-        self.woken.clear()
-
-    def stop(self, seconds: float | None = None) -> None:
-        self.ended.set()
-        self.woken.set()
-        if self.listener is not None:
-            self.listener.ended.set()  # it ends by itself, within a second or so
-        super().stop(seconds)
+        super().rest(IDLE_POLL_SECONDS if self.hears and not self.ended.is_set() else seconds)
 
     def turn(self) -> bool:
         if self.clicks is None:

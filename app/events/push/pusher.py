@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import threading
 from collections.abc import Sequence
 from math import inf
 from pathlib import Path
@@ -17,9 +16,9 @@ from app.core.config import Settings
 from app.core.database import begin_write, clicks_path
 from app.core.error_boundary import ErrorBoundary
 from app.core.leases import claim, is_due, is_free, precise_now
-from app.core.poll_loop import PollLoop, Quiet
+from app.core.poll_loop import Quiet
 from app.core.wakeups.bell import EVENTS
-from app.core.wakeups.listener import Listener, start_listener
+from app.core.wakeups.woken_loop import WokenLoop
 from app.events.feed.reading import newest_cursor, newest_position
 from app.events.push.steps import StepEnd, release, step
 from app.notifications.event_types import takes_feed
@@ -42,12 +41,14 @@ class PlaceState(NamedTuple):
     is_ready: bool
 
 
-class EventPusher(PollLoop):
+class EventPusher(WokenLoop):
     """Reads the feed for each handler that is told of its events, until it is stopped.
 
     A handler is read for again when the feed has grown, and not before its place is due: that makes batches
     and summaries. An error of one handler does not hold up the others.
     """
+
+    topic = EVENTS
 
     def __init__(self, engine: Engine, settings: Settings) -> None:
         errors = ErrorBoundary("pushed events", first_seconds=RETRY_SECONDS, max_outages=inf)
@@ -61,24 +62,6 @@ class EventPusher(PollLoop):
         self.turns = 0
         self.is_waiting = False
         self.seen: dict[int, int] = {}  # the end of the feed when a handler had all of it
-        self.woken = threading.Event()
-        self.listener: Listener | None = None
-
-    def run(self) -> None:
-        self.listener = start_listener({EVENTS: self.woken.set})
-        super().run()
-
-    def rest(self, seconds: float) -> None:
-        """Wait for a wake-up, and not for long: ingested clicks ring nothing."""
-        self.woken.wait(seconds)
-        self.woken.clear()
-
-    def stop(self, seconds: float | None = None) -> None:
-        self.ended.set()
-        self.woken.set()
-        if self.listener is not None:
-            self.listener.ended.set()  # it ends by itself, within a second or so
-        super().stop(seconds)
 
     def is_quiet(self) -> bool:
         """No turn is left out while a handler waits for its time: nothing is written when that comes."""
