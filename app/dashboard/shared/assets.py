@@ -6,6 +6,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import mimetypes
+import re
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -55,6 +56,8 @@ FILES = (
     "vendor/uplot.min.css",
 )
 
+COMMENTS = {".css": re.compile(rb"/\*.*?\*/", re.DOTALL), ".js": re.compile(rb"^[ \t]*//.*$", re.MULTILINE)}
+
 
 class Asset(NamedTuple):
     """A file, plain and compressed."""
@@ -71,9 +74,19 @@ def assets(folder: Path) -> dict[str, Asset]:
 
 
 def read(path: Path) -> Asset:
-    content = path.read_bytes()
+    content = without_comments(path)
     # no time stamp inside: the same file is the same bytes in every process
     return Asset(content, gzip.compress(content, 9, mtime=0), mimetypes.guess_type(path.name)[0] or "")
+
+
+def without_comments(path: Path) -> bytes:
+    """The file as it is sent: our own scripts and styles without comments, a tenth of them when compressed.
+
+    Lines keep their numbers. In scripts a comment has lines of its own, in styles it may be anywhere.
+    """
+    content = path.read_bytes()
+    comment = None if path.parent.name == "vendor" else COMMENTS.get(path.suffix)
+    return comment.sub(lambda found: b"\n" * found[0].count(b"\n"), content) if comment else content
 
 
 @cache

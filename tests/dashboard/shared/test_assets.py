@@ -12,7 +12,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from app.core.folders import ROOT
-from app.dashboard.shared.assets import FILES
+from app.dashboard.shared.assets import FILES, without_comments
 from scripts.shrink_world import shrunken
 
 VENDOR = ROOT / "app" / "static" / "vendor"
@@ -66,14 +66,49 @@ def test_every_icon_is_used_and_every_used_one_is_there() -> None:
 def test_kept_for_ever_under_a_name_that_changes(client: FlaskClient, name: str) -> None:
     answer = client.get(address(client, name))
     assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable"
-    assert answer.data == (ROOT / "app" / "static" / name).read_bytes()
+    assert answer.data == without_comments(ROOT / "app" / "static" / name)
 
 
 def test_sent_compressed_to_who_takes_it(client: FlaskClient) -> None:
     answer = client.get(address(client, "app.css"), headers={"Accept-Encoding": "br, gzip"})
     assert answer.headers["Content-Encoding"] == "gzip"
     assert "Accept-Encoding" in answer.headers["Vary"]
-    assert gzip.decompress(answer.data) == (ROOT / "app" / "static" / "app.css").read_bytes()
+    assert gzip.decompress(answer.data) == without_comments(ROOT / "app" / "static" / "app.css")
+
+
+SENT = {
+    "a comment over two lines of a style": (
+        "a.css",
+        "a { /* why\n so */ top: 0 }\nb {}",
+        "a { \n top: 0 }\nb {}",
+    ),
+    "an address in a style": (
+        "a.css",
+        'a { background: url("https://a/*b") }',
+        'a { background: url("https://a/*b") }',
+    ),
+    "lines of a script": ("a.js", "// why\n  // so\ncall();", "\n\ncall();"),
+    "an address in a script": ("a.js", 'go("https://a/b"); // soon', 'go("https://a/b"); // soon'),
+    "another kind of file": ("a.svg", "// <svg/> /* */", "// <svg/> /* */"),
+    "another project's file": ("vendor/a.js", "// licence\ncall();", "// licence\ncall();"),
+}
+
+
+@pytest.mark.parametrize(("name", "content", "sent"), SENT.values(), ids=SENT)
+def test_our_own_are_sent_without_comments(name: str, content: str, sent: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(content)
+    assert without_comments(path).decode() == sent
+
+
+def test_no_text_of_a_script_begins_a_line_as_a_comment_does() -> None:
+    for name in FILES:
+        if name.endswith(".js") and not name.startswith("vendor/"):
+            for before in re.split(
+                r"^[ \t]*//.*$", (ROOT / "app" / "static" / name).read_text(), flags=re.MULTILINE
+            ):
+                assert before.count("`") % 2 == 0, name  # no template literal is open there
 
 
 def test_another_version_is_not_kept(client: FlaskClient) -> None:
