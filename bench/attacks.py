@@ -23,13 +23,11 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from app.core.scheduling import LONG_MS, SHORT_MS, set_slice
 from bench._attackers import HOST, NAMES, attacking
 from bench.many_links import is_worker
-from bench.redirects import TIMES, make_link, on_core, require_programs
+from bench.redirects import TIMES, before_others, make_link, on_core, require_programs
 from tests.proxies import WRITERS, running
 from tests.server import BROWSER, Server
-from tests.slices import read_slice
 
 ANSWERED, P99_MS, MOST_MIB, AFTER = 0.999, 50.0, 512, 1.2
 NO_PROXY = "none"
@@ -177,17 +175,6 @@ def probe(one: Round, seconds: int) -> Latency:
             command, capture_output=True, text=True, check=True, timeout=seconds + GRACE_SECONDS
         )
     return read(done.stdout)
-
-
-@contextmanager
-def before_others() -> Iterator[None]:
-    """Processes started inside the block wait for no thread of the service: as if on another machine."""
-    usual = read_slice(0)
-    set_slice(SHORT_MS)
-    try:
-        yield
-    finally:
-        set_slice(usual or LONG_MS)
 
 
 def read(output: str) -> Latency:

@@ -1,7 +1,8 @@
 """Clicks pushed to a webhook in batches, and redirects beside it: `python -m bench.push`
 
-The whole service runs, and wrk asks for redirects at a moderate rate (some 2,000 a second). In every other
-round a webhook is subscribed to all clicks; its receiver, in this process, counts. Rounds with and
+The whole service, one web process and the worker, runs on one core; wrk and the receiver, which are other
+machines in truth, on the other. wrk asks for redirects at a moderate rate (some 2,000 a second). In every
+other round a webhook is subscribed to all clicks; its receiver, in this process, counts. Rounds with and
 without take turns and are compared with each other.
 """
 
@@ -19,7 +20,7 @@ from app.journal.codec import encode
 from bench.ingest import visits
 from bench.ingest_beside import Flood
 from bench.notifications import Receivers, receivers
-from bench.redirects import Load, clicks, load, require_programs
+from bench.redirects import Load, clicks, load, on_core, require_programs, running_server
 from tests.crowds import Owner
 from tests.server import Server, wait_for
 
@@ -40,19 +41,18 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     require_programs("wrk")
-    with tempfile.TemporaryDirectory() as place, receivers() as sink:
+    with (
+        tempfile.TemporaryDirectory() as place,
+        running_server(Path(place), ALLOW_PRIVATE_NETWORKS="127.0.0.0/8") as server,
+        on_core(0),
+        receivers() as sink,
+    ):
         script = Path(place) / "calm.lua"
         script.write_text(CALM)
-        server = Server(
-            Path(place) / "data", PROCESSES="1", API_RATE_LIMIT="0", ALLOW_PRIVATE_NETWORKS="127.0.0.0/8"
-        ).start()
-        try:
-            owner = Owner(server)
-            owner.make_link(url="hot", location_url="https://example.com/a/page?x=1")
-            load(f"{server.url}/hot", 1, script)  # the first second is not measured
-            report(server, owner, sink, script, options.seconds, options.rounds)
-        finally:
-            server.stop()
+        owner = Owner(server)
+        owner.make_link(url="hot", location_url="https://example.com/a/page?x=1")
+        load(f"{server.url}/hot", 1, script)  # the first second is not measured
+        report(server, owner, sink, script, options.seconds, options.rounds)
 
 
 def subscribe(owner: Owner, url: str) -> str:

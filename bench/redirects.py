@@ -22,7 +22,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.core.scheduling import LONG_MS, SHORT_MS, set_slice
 from tests.server import BROWSER, Server, free_port, wait_for
+from tests.slices import read_slice
 
 RATIO, P99_MS, CONNECTIONS = 0.40, 5.0, 32
 TABLE = "{:<22}{:>12}{:>10}{:>12}{:>12}"
@@ -124,7 +126,7 @@ def load(url: str, seconds: int, script: Path | None = None) -> Load:
         *(["-s", str(script)] if script else []),
         url,
     ]
-    with on_core(0):
+    with on_core(0), before_others():
         done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=seconds + 30)
     return read(done.stdout)
 
@@ -152,6 +154,17 @@ def on_core(number: int) -> Iterator[None]:
         yield
     finally:
         os.sched_setaffinity(0, all_cores)
+
+
+@contextmanager
+def before_others() -> Iterator[None]:
+    """Processes started inside the block wait for no thread of the service: as if on another machine."""
+    usual = read_slice(0)
+    set_slice(SHORT_MS)
+    try:
+        yield
+    finally:
+        set_slice(usual or LONG_MS)
 
 
 @contextmanager

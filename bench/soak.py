@@ -1,8 +1,9 @@
 """An even load for a long time on one core: `python -m bench.soak --minutes 10`
 
 wrk asks at 4,200 redirects a second for random ones of 100,000 links, as 1,000 agents do, while the service,
-one web process and the worker, ingests on the same core. Every answer must be counted and nothing else, the
-ingest must keep up, and memory must not grow in the second half.
+one web process and the worker, ingests on the same core. It keeps that pace by a clock, also where answers
+take longer. Every answer must be counted and nothing else, the ingest must keep up, and memory must not grow
+in the second half.
 """
 
 from __future__ import annotations
@@ -24,7 +25,16 @@ from app.analytics.lag import journal_state
 from app.analytics.offsets import Offsets
 from app.journal import segments
 from bench.many_links import is_at_rest, store
-from bench.redirects import CONNECTIONS, Load, clicks, on_core, read, require_programs, running_server
+from bench.redirects import (
+    CONNECTIONS,
+    Load,
+    before_others,
+    clicks,
+    on_core,
+    read,
+    require_programs,
+    running_server,
+)
 from bench.targeting import requests
 from tests.crowds import Owner
 from tests.server import BROWSER, Server, wait_for
@@ -34,15 +44,22 @@ P99_MS, LAG_SECONDS, GROWTH_MIB, LEAST_RATE = 5.0, 5.0, 16.0, 0.97
 COLUMNS = "{:>8}{:>12}{:>10}{:>12}{:>12}"
 # The number of requests is fixed and they end before wrk's time does: it drops those that are under way then.
 SCRIPT = """
+local ffi = require("ffi")
+ffi.cdef("typedef struct { long seconds; long us; } moment; int gettimeofday(moment *, void *);")
+local moment = ffi.new("moment")
 local texts = {
 %s
 }
 local left, gap = %d, %f
+local due
 math.randomseed(1)
 function delay()
     if left <= 0 then return 3600000 end
     left = left - 1
-    return gap * (0.5 + math.random())
+    ffi.C.gettimeofday(moment, nil)
+    local now = tonumber(moment.seconds) * 1000 + tonumber(moment.us) / 1000
+    due = (due or now) + gap
+    return math.max(0, due - now + %d * gap * (math.random() - 0.5))
 end
 function request()
     local alias = string.format("k%%07d", math.random(0, %d))
@@ -80,10 +97,9 @@ def main() -> None:
 
 
 def write_script(directory: Path, server: Server, total: int, rate: int) -> Path:
-    gap = CONNECTIONS / rate * 1000 - 0.5  # milliseconds; an answer takes a part of one
     texts = ",\n".join(map(json.dumps, requests("ALIAS", server.port)))
     path = directory / "soak.lua"
-    path.write_text(SCRIPT % (texts, total, gap, LINKS - 1))
+    path.write_text(SCRIPT % (texts, total, 1000 / rate, CONNECTIONS, LINKS - 1))
     return path
 
 
@@ -92,7 +108,7 @@ def run(server: Server, script: Path, seconds: float) -> tuple[list[Sample], Loa
     span = int(seconds * 1.05) + REST_SECONDS
     command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{span}s", "--latency", "-H", f"User-Agent: {BROWSER}"]
     print(COLUMNS.format("seconds", "clicks", "lag s", "MiB in all", "clicks/s"))
-    with on_core(0):
+    with on_core(0), before_others():
         wrk = subprocess.Popen(
             [*command, "-s", str(script), f"{server.url}/"], stdout=subprocess.PIPE, text=True
         )
