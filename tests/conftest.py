@@ -32,7 +32,7 @@ from app.accounts.models import ApiKey, User
 from app.core.config import Settings, load_settings
 from app.core.error_boundary import boundaries
 from app.core.extensions import db
-from app.core.postgresql import outage
+from app.core.patience import outage
 from app.core.secret_keys.ring import SecretKeys, use_keys
 from tests import postgres, speed
 from tests.clients import ApartClient, Api

@@ -12,8 +12,9 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from app.core.config import Settings
 from app.core.database import CLICKS, clicks_path
 from app.core.database_damage import watch_engine
+from app.core.patience import INGEST
 from app.core.poolers import suit_pooler
-from app.core.postgresql import INGEST, watch_waiting
+from app.core.postgresql import watch_waiting
 from app.core.write_stop import translate_refusals
 
 BUSY_MS = 1000  # only another ingester or a migration can hold the lock; the worker has other work meanwhile

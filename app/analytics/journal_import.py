@@ -15,7 +15,6 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import psycopg
 from sqlalchemy import event, select
 from sqlalchemy.engine import Connection
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -37,6 +36,7 @@ from app.analytics.offsets import (
     move_offset,
 )
 from app.core.config import Settings
+from app.core.postgresql import psycopg
 from app.journal import reader, segments
 from app.journal.codec import FORMATS
 from app.journal.reader import Chunk

@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 import flask_migrate.cli
-import psycopg
 from flask import current_app
 from flask.cli import with_appcontext
 from sqlalchemy.exc import DBAPIError
@@ -18,6 +17,7 @@ from app.cli.failures import Command
 from app.cli.tables import print_table
 from app.core.config import PREFIX, Settings
 from app.core.config_sources import masked
+from app.core.postgresql import psycopg
 from app.operations.checks.finding import plural
 from app.operations.database import heads, is_current, migrate_tables, scripts
 from app.operations.database_copy import moving

@@ -16,7 +16,8 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from app.cli.failures import ReadingCommand
 from app.core.config import Settings
 from app.core.extensions import db
-from app.core.postgresql import DIAGNOSIS, limit_waiting
+from app.core.patience import DIAGNOSIS
+from app.core.postgresql import limit_waiting
 from app.core.read_only import reading_only
 from app.operations.checks import (
     around,

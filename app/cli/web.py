@@ -28,7 +28,8 @@ from app.cli.draining import admit_accepted, count_connections, refuse_newcomers
 from app.core.config import Settings
 from app.core.counters import counters
 from app.core.extensions import db
-from app.core.postgresql import PAGES, limit_waiting
+from app.core.patience import PAGES
+from app.core.postgresql import limit_waiting
 from app.core.scheduling import SHORT_MS, set_slice
 from app.http_server.dispatcher import Dispatcher
 from app.http_server.granian_worker import Schedule, run_worker

@@ -11,13 +11,13 @@ from __future__ import annotations
 import datetime as dt
 import os
 import sqlite3
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import psycopg
 from sqlalchemy import (
     BigInteger,
     DateTime,
@@ -44,8 +44,9 @@ from app.core.config import Settings
 from app.core.connection_pool import CountingPool, count_errors
 from app.core.database_damage import watch_engine
 from app.core.errors import NotFound
+from app.core.patience import COMMANDS, Patience
 from app.core.poolers import suit_pooler
-from app.core.postgresql import COMMANDS, Patience, watch_waiting
+from app.core.postgresql import watch_waiting
 from app.core.read_only import address_of, is_read_only, watch_connections
 from app.core.sqlite_turns import begin_in_turns
 from app.core.write_stop import translate_refusals
@@ -57,6 +58,7 @@ CLICKHOUSE = (
     "clickhouse"  # the option of an engine that says where its clicks are; None for the same database
 )
 BUSY_SECONDS = 10
+DRIVERS = ("sqlite3", "psycopg")  # the second is loaded with the first connection
 KEPT_CONNECTIONS = 8  # to PostgreSQL, open while they are idle
 # the most that a request waits for writing down what a later one can write as well
 WAIT_MILLISECONDS = 50
@@ -223,12 +225,13 @@ def is_outage(error: BaseException) -> bool:
     """
     if isinstance(error, failures.TimeoutError | failures.InterfaceError):
         return True
-    if type(error) in {sqlite3.Error, psycopg.Error}:  # a driver that says no more than that it failed
+    drivers: list[Any] = [sys.modules[name] for name in DRIVERS if name in sys.modules]
+    if any(type(error) is driver.Error for driver in drivers):  # it says no more than that it failed
         return True
     state = str(getattr(getattr(error, "orig", error), "sqlstate", None) or "")
     is_answer = state.startswith("54") or state == "57014"
     return (
-        isinstance(error, failures.OperationalError | sqlite3.OperationalError | psycopg.OperationalError)
+        isinstance(error, (failures.OperationalError, *(driver.OperationalError for driver in drivers)))
         and not is_answer
     )
 

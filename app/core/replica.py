@@ -10,11 +10,11 @@ from typing import cast
 from sqlalchemy import create_engine, text
 from sqlalchemy.orm import Session
 
-from app.core import postgresql
 from app.core.config import Settings
 from app.core.database import KEPT_CONNECTIONS
+from app.core.patience import Patience
 from app.core.poolers import suit_pooler
-from app.core.postgresql import Patience, watch_waiting
+from app.core.postgresql import postgresql_connection, watch_waiting
 
 # whether the database itself hangs says nothing about it
 READS = Patience(connect=2, silence=20, statement=15, idle=60, heeds_outage=False)
@@ -51,7 +51,9 @@ class Replica:
         """A new session. Raises SQLAlchemyError where the replica does not answer its first statement."""
         session = Session(self.engine)
         try:
-            driver = cast("postgresql.Connection", session.connection().connection.dbapi_connection)
+            driver = cast(
+                "postgresql_connection.Connection", session.connection().connection.dbapi_connection
+            )
             driver.patience = FIRST
             session.execute(text("SELECT 1"))
             driver.patience = READS

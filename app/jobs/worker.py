@@ -26,8 +26,8 @@ from app.core.database import engine_options, prepare_engine
 from app.core.error_boundary import ErrorBoundary, flush_counts
 from app.core.file_copies import remove_old_copies
 from app.core.file_locks import lock_file
+from app.core.patience import WORK
 from app.core.poll_loop import Quiet, quiet_database, take_turns
-from app.core.postgresql import WORK
 from app.core.write_stop import is_stopped
 from app.events.feed.sequencer import Sequencer
 from app.events.push.pusher import EventPusher

@@ -23,7 +23,7 @@ from app.core.clock import format_utc
 from app.core.database import AnySession, clicks_path, prepare_engine, takes_no_writes
 from app.core.database_damage import is_damage_noted, is_file_damaged
 from app.core.extensions import db
-from app.core.postgresql import READINESS
+from app.core.patience import READINESS
 from app.core.redis_client import ping, redis
 from app.core.secret_keys.check import KeyState, compare_keys
 from app.core.secret_keys.ring import current_keys

@@ -9,14 +9,14 @@ import time
 from itertools import count
 from typing import Any, LiteralString, cast
 
-import psycopg
 from sqlalchemy import JSON, Float, Integer, QueuePool, String, make_url
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.core.extensions import db
-from app.core.postgresql import Connection, Patience, open_connection
+from app.core.patience import Patience
+from app.core.postgresql import postgresql_connection, psycopg
 from app.rate_limit.window_storage import WindowStorage
 
 # the most that a request waits for a server that does not answer, once: a circuit breaker keeps others away
@@ -101,16 +101,18 @@ class DatabaseStorage(WindowStorage):
             reset_on_return=None,
         )
 
-    def connect(self) -> Connection:
+    def connect(self) -> postgresql_connection.Connection:
         # without prepared statements, which PgBouncer may not know on its next connection
-        return open_connection(COUNTS, **self.address, autocommit=True, prepare_threshold=None)
+        return postgresql_connection.open_connection(
+            COUNTS, **self.address, autocommit=True, prepare_threshold=None
+        )
 
     def run(self, statement: LiteralString, **values: Any) -> tuple[Any, ...] | None:
         """The first row of a statement's result, if any."""
         pool = self.own_pool()
         connection = pool.connect()
         try:
-            driver = cast("Connection", connection.dbapi_connection)
+            driver = cast("postgresql_connection.Connection", connection.dbapi_connection)
             cursor = driver.execute(statement, values)
             return cursor.fetchone() if cursor.description else None
         except psycopg.Error:

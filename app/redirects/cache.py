@@ -16,8 +16,8 @@ from math import inf
 from app.core.config import Settings
 from app.core.error_boundary import ErrorBoundary
 from app.core.errors import StoreDown
+from app.core.patience import PULSE, outage
 from app.core.poll_loop import PollLoop
-from app.core.postgresql import PULSE, outage
 from app.redirects.changes import Changes, Invalidation
 from app.redirects.compiled_link import CompiledLink, compile_link
 from app.redirects.hosts import Site, Sites

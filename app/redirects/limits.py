@@ -25,7 +25,7 @@ from app.core.clock import now
 from app.core.config import Settings
 from app.core.database import UtcDateTime, prepare_engine
 from app.core.errors import StoreDown
-from app.core.postgresql import LIMITED
+from app.core.patience import LIMITED
 from app.journal.codec import NEWEST
 from app.journal.segments import directory_of
 from app.links.clicks import LIMIT_COUNTER

@@ -9,8 +9,8 @@ from math import inf
 
 from app.core.error_boundary import ErrorBoundary
 from app.core.errors import StoreDown
+from app.core.patience import outage
 from app.core.poll_loop import quiet_database
-from app.core.postgresql import outage
 from app.core.wakeups.bell import LINK_CHANGES
 from app.core.wakeups.woken_loop import WokenLoop
 from app.redirects.cache import CompiledLinks
@@ -28,7 +28,7 @@ class Poller(WokenLoop):
 
     A wake-up can be lost, and only the table is the truth. Where none arrive it polls five times a second. On
     SQLite it looks at the database's file as often, and polls when anything was written.
-    Its own silence begins an outage (`app/core/postgresql.py`), and its first answer ends it.
+    Its own silence begins an outage (`app/core/patience.py`), and its first answer ends it.
     """
 
     topic = LINK_CHANGES

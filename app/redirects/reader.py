@@ -14,7 +14,8 @@ from app.core.config import Settings
 from app.core.database import BUSY_SECONDS, prepare_engine
 from app.core.database_damage import note_damage
 from app.core.errors import StoreDown
-from app.core.postgresql import VISITS, Patience, is_silence
+from app.core.patience import VISITS, Patience
+from app.core.postgresql import is_silence
 from app.redirects.queries import DOMAINS, LINK, LINKS, NAMES, NOTHING_SET, OF_EACH, PAGE_VALUES, PIXELS
 
 CONNECTIONS = 4  # shared by all threads of a process

@@ -12,7 +12,7 @@ import pytest
 
 from app.analytics import engine
 from app.analytics.ingest import Ingest
-from app.core.postgresql import INGEST
+from app.core.patience import INGEST
 from tests.analytics.conftest import Tables, take_in
 from tests.migrations import migrate
 from tests.postgres_server import PostgresServer

@@ -21,7 +21,7 @@ from app.analytics.lag import JournalLag, JournalState, hindrance_file, journal_
 from app.analytics.offsets import Offsets
 from app.core.config import load_settings
 from app.core.folders import ROOT
-from app.core.postgresql import INGEST
+from app.core.patience import INGEST
 from app.journal import segments
 from app.journal.codec import Visit, encode
 from app.journal.persistent_value import PersistentValue

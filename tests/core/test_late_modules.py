@@ -25,7 +25,9 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     return set(json.loads(done.stdout))
 
 
-@pytest.mark.parametrize("name", ["redis", "webauthn", "opentelemetry", "clickhouse_connect", "authlib"])
+@pytest.mark.parametrize(
+    "name", ["redis", "webauthn", "opentelemetry", "clickhouse_connect", "authlib", "psycopg"]
+)
 def test_what_most_instances_never_use_is_not_loaded(name: str, loaded: set[str]) -> None:
     assert "flask" in loaded
     assert name not in loaded

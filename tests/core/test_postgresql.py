@@ -11,10 +11,11 @@ import pytest
 from sqlalchemy import Engine, create_engine, text
 from sqlalchemy.exc import DBAPIError, OperationalError
 
-from app.core import postgresql
 from app.core.config import Settings
 from app.core.database import is_outage, prepare_engine
-from app.core.postgresql import COMMANDS, DIAGNOSIS, PAGES, VISITS, Patience, Silent, limit_waiting, outage
+from app.core.patience import COMMANDS, DIAGNOSIS, PAGES, VISITS, Patience, outage
+from app.core.postgresql import limit_waiting
+from app.core.postgresql_connection import Connection, Silent
 
 pytestmark = pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 
@@ -81,7 +82,7 @@ def test_limits_are_changed_for_all_connections(make_engine: MakeEngine) -> None
 def test_the_limits_of_the_system(make_engine: MakeEngine) -> None:
     with make_engine(PAGES).connect() as connection:
         driver = connection.connection.dbapi_connection
-        assert isinstance(driver, postgresql.Connection)
+        assert isinstance(driver, Connection)
         found = driver.info.get_parameters()
         asked = driver.pgconn.info
     assert found["connect_timeout"] == "3"
@@ -135,7 +136,7 @@ def test_in_an_outage_nothing_is_asked(make_engine: MakeEngine) -> None:
 def test_who_waits_when_an_outage_begins_waits_no_longer(make_engine: MakeEngine) -> None:
     with make_engine(PAGES).connect() as connection:
         driver = connection.connection.dbapi_connection
-        assert isinstance(driver, postgresql.Connection)
+        assert isinstance(driver, Connection)
         steps = driver.within(iter_forever())
         next(steps)
         assert steps.send(0) is None

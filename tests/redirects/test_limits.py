@@ -17,7 +17,8 @@ from app.accounts.models import User
 from app.analytics.ingest import Ingest
 from app.core.config import Settings
 from app.core.errors import StoreDown
-from app.core.postgresql import LIMITED, limit_waiting
+from app.core.patience import LIMITED
+from app.core.postgresql import limit_waiting
 from app.journal.codec import Visit, decode
 from app.links import services
 from app.notifications.events import LIMIT_REACHED

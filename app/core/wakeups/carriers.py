@@ -6,11 +6,11 @@ from collections.abc import Collection
 from contextlib import suppress
 from typing import Any, Protocol
 
-import psycopg
 from sqlalchemy import NullPool, create_engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.core.config import Settings
+from app.core.postgresql import psycopg
 from app.core.redis_client import connect, redis
 
 CHANNEL = "waypost"

@@ -13,7 +13,7 @@ from sqlalchemy import make_url
 
 from app.core.config import Settings
 from app.core.database import CLICKS
-from app.core.postgresql import COMMANDS, SOCKET
+from app.core.patience import COMMANDS, SOCKET
 from app.journal.shared_salt import DailySalt
 from app.operations.backups import counts
 from app.rate_limit.postgres_storage import RateLimitCount

@@ -22,7 +22,7 @@ from sqlalchemy.exc import ProgrammingError
 
 from app.core.config import Settings
 from app.core.database import prepare_engine
-from app.core.postgresql import WORK
+from app.core.patience import WORK
 from app.operations.backups import archive, counts, postgres, restoring
 from app.operations.backups.encryption import opened_archive
 from app.operations.backups.key_encryption import decrypt_keys

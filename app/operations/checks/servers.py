@@ -12,7 +12,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from app.analytics.freshness import first_click_after, newest_id
 from app.core.config import PREFIX, Settings
 from app.core.extensions import db
-from app.core.postgresql import DIAGNOSIS, watch_waiting
+from app.core.patience import DIAGNOSIS
+from app.core.postgresql import watch_waiting
 from app.core.replica import Replica
 from app.net import http as net_http
 from app.net.dial import EVERYWHERE, NoAnswer

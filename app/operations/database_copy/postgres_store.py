@@ -7,15 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
-import psycopg
-from psycopg import sql
 from sqlalchemy import NullPool, String, create_engine, text
 from sqlalchemy.engine import Connection
 from sqlalchemy.exc import OperationalError
 
 from app.analytics import partitions
 from app.core.database import CLICKS
-from app.core.postgresql import COMMANDS, SOCKET
+from app.core.patience import COMMANDS, SOCKET
+from app.core.postgresql import psycopg
 from app.core.write_stop import REFUSAL
 from app.operations.database_copy.store import CopyStore, RowsRefused
 from app.operations.database_copy.tables import CopiedTable, Row
@@ -63,6 +62,8 @@ class PostgresStore(CopyStore):
         return set(self.connection.scalars(text(TABLES)))
 
     def insert(self, table: CopiedTable, rows: Sequence[Row]) -> None:
+        from psycopg import sql  # loaded with the first connection, as all of psycopg
+
         names = sql.SQL(", ").join(sql.Identifier(column.name) for column in table.table.columns)
         statement = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(*table.name.split(".")), names)
         if table.name == CLICK_ROWS:
