@@ -48,6 +48,7 @@ from app.core.patience import COMMANDS, Patience
 from app.core.poolers import suit_pooler
 from app.core.postgresql import watch_waiting
 from app.core.read_only import address_of, is_read_only, watch_connections
+from app.core.sqlite_sync import SyncedConnection, SyncedLog
 from app.core.sqlite_turns import begin_in_turns
 from app.core.write_stop import translate_refusals
 from app.i18n.messages import in_english
@@ -134,7 +135,7 @@ def engine_options(settings: Settings) -> dict[str, Any]:
         return common | {
             "pool_size": 8,
             "max_overflow": 112,
-            "connect_args": {"uri": True, "check_same_thread": False},
+            "connect_args": {"uri": True, "check_same_thread": False, "factory": SyncedConnection},
         }
     return common | {
         "pool_size": min(KEPT_CONNECTIONS, settings.database_pool_size),
@@ -161,6 +162,7 @@ def prepare_engine(
     watch_connections(engine, settings.data_dir)
     file = clicks_path(settings)
     clicks = f"{file.absolute().as_uri()}?mode={clicks_mode}"
+    log = SyncedLog(Path(engine.url.database or ""))
 
     @event.listens_for(engine, "connect")
     def connect(connection: sqlite3.Connection, _entry: ConnectionPoolEntry) -> None:
@@ -175,7 +177,10 @@ def prepare_engine(
         connection.execute("PRAGMA main.journal_mode = WAL")
         if clicks_mode != "ro":
             connection.execute("PRAGMA clicks.journal_mode = WAL")
-        connection.execute("PRAGMA main.synchronous = FULL")
+        if isinstance(connection, SyncedConnection):
+            connection.sync_after_commits(log)
+        else:
+            connection.execute("PRAGMA main.synchronous = FULL")
         connection.execute("PRAGMA wal_autocheckpoint = 0")  # the worker alone checkpoints
 
     begin_in_turns(engine, BUSY_SECONDS)

@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import Engine, event
 from sqlalchemy.engine import Connection
 
-TURN_SECONDS = 0.001  # between two looks whether another write has ended; one takes some three of them
+TURN_SECONDS = 0.0002  # between two looks whether another write has ended, which takes a millisecond or so
 
 
 def begin_in_turns(engine: Engine, busy_seconds: int) -> None:

@@ -15,6 +15,7 @@ import weakref
 from pathlib import Path
 
 from app.core.durable_files import sync_directory
+from app.core.group_sync import GroupSync
 from app.journal import disk_reserve, segments
 from app.journal.persistent_value import Dropped
 from app.journal.unwritten import FULL, UnwrittenVisits
@@ -97,7 +98,7 @@ class Journal:
     def _wait(self, group: GroupSync, ticket: int) -> None:
         """Wait until the line is on disk. If the sync fails, the line is written anyway, and will count."""
         try:
-            group.wait(ticket, self._fd)
+            group.wait(ticket, lambda: os.fdatasync(self._fd))
         except OSError as error:
             self._complain("Clicks are written, but could not be synced to disk", error)
 
@@ -227,32 +228,6 @@ class Journal:
         self._unwritten, self._retrying = UnwrittenVisits(), None  # those are the parent's, as is its thread
         self._closing = threading.Event()
         self._group = GroupSync() if self._group is not None else None
-
-
-class GroupSync:
-    """Group commit: many visits share one `fdatasync` (`JOURNAL_SYNC=group`).
-
-    Each written line gets a ticket, and `wait` returns when the ticket's line is on disk. The first thread
-    syncs for all threads that have written by then. The others find it done, or sync for the next group.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._written = 0
-        self._synced = 0
-
-    def take_ticket(self) -> int:
-        """A ticket for a line that was written just now; the caller holds the writer's lock."""
-        self._written += 1
-        return self._written
-
-    def wait(self, ticket: int, fd: int) -> None:
-        """Return once the line is on disk. Raises OSError if the sync fails."""
-        with self._lock:
-            if self._synced < ticket:
-                upto = self._written
-                os.fdatasync(fd)
-                self._synced = upto
 
 
 def rest_of(line: bytes, written: int) -> bytes:
