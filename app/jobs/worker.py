@@ -74,6 +74,8 @@ class Worker:
         self.settings, self.data_dir = settings, settings.data_dir
         self.engine = create_engine(settings.database_url, poolclass=NullPool)
         prepare_engine(self.engine, settings, patience=WORK)
+        self.journal, database = directory_of(self.data_dir), str(self.engine.url.database)
+        self.database_files = [Path(database), Path(f"{database}-wal")]
         self.ingest = Ingest(settings)
         self.upkeep = open_upkeep(settings)
         self.ended = threading.Event()
@@ -154,8 +156,7 @@ class Worker:
     def files_of_ingest(self) -> list[Path]:
         """The files to which web processes write what the ingest reads: the journal, and `main.db` with the
         visits of limited links."""
-        journal, database = directory_of(self.data_dir), str(self.engine.url.database)
-        return [*(journal / name for name in list_segments(journal)), Path(database), Path(f"{database}-wal")]
+        return [*(self.journal / name for name in list_segments(self.journal)), *self.database_files]
 
     def checkpoint(self) -> None:
         """Checkpoints main.db's log where anything was written to it; at times all the same, for a reader may

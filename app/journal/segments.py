@@ -77,7 +77,8 @@ def list_unknown_segments(directory: Path) -> list[str]:
 
 
 def names(directory: Path) -> list[str]:
-    return [path.name for path in directory.iterdir()]
+    with os.scandir(directory) as found:  # without a path for each: an idle worker asks five times a second
+        return [entry.name for entry in found]
 
 
 def version_of(name: str) -> str | None:

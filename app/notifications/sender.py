@@ -37,7 +37,7 @@ from app.notifications.site import site_of
 
 POLL_SECONDS = 0.1
 LOOK_SECONDS = 0.2  # between two looks at SQLite's file, where nothing is going on
-DUE_SECONDS = 4.0  # within which is sent what comes due by time alone
+DUE_SECONDS = 5.0  # within which is sent what comes due by time alone
 IDLE_POLL_SECONDS = 1.0  # where wake-ups arrive: then only what comes due by the clock waits so long
 RETRY_SECONDS, LONGEST_RETRY = 1.0, 30.0
 MAX_THREADS = 512

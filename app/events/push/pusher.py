@@ -28,7 +28,7 @@ from app.notifications.site import site_of
 POLL_SECONDS = 0.1
 LONGEST_SECONDS = 0.5
 RETRY_SECONDS = 1.0
-LOOK_SECONDS = 4.0  # a turn at least so often, for handlers that were restored
+LOOK_SECONDS = 5.0  # a turn at least so often, for handlers that were restored
 FOLLOW_TURNS = 10  # between two looks for handlers without a place, such as restored ones
 BATCH_SIZE = 200  # places that are claimed together
 MAX_PAGES = 20  # of one handler, before the next has its turn
@@ -52,7 +52,8 @@ class EventPusher(WokenLoop):
 
     def __init__(self, engine: Engine, settings: Settings) -> None:
         errors = ErrorBoundary("pushed events", first_seconds=RETRY_SECONDS, max_outages=inf)
-        quiet = Quiet(lambda: files_of(engine, settings), LOOK_SECONDS) if settings.is_sqlite else None
+        files = files_of(engine, settings) if settings.is_sqlite else []
+        quiet = Quiet(lambda: files, LOOK_SECONDS) if files else None
         super().__init__(
             "pushed events", POLL_SECONDS, errors, RETRY_SECONDS, quiet=quiet, longest_seconds=LONGEST_SECONDS
         )
