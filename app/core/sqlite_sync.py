@@ -44,7 +44,10 @@ class SyncedLog:
     """The write-ahead log of a database, and what all connections of this process to it have synced."""
 
     def __init__(self, database: Path) -> None:
-        self.path = database.with_name(f"{database.name}-wal")
+        file = (
+            database.resolve()
+        )  # SQLite puts the log beside the file itself, where `database` is a link to it
+        self.path = file.with_name(f"{file.name}-wal")
         self.group = GroupSync()
 
     def sync(self) -> None:

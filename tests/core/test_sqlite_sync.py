@@ -66,6 +66,23 @@ def test_a_write_is_on_disk_when_its_commit_returns(
             assert syncs[-1] == log.stat().st_size > 0
 
 
+def test_the_file_may_be_elsewhere(tmp_path: Path, syncs: list[int]) -> None:
+    data_dir, elsewhere = tmp_path / "data", tmp_path / "disk"
+    data_dir.mkdir()
+    elsewhere.mkdir()
+    migrate(data_dir)
+    (data_dir / "main.db").rename(elsewhere / "main.db")
+    (data_dir / "main.db").symlink_to(elsewhere / "main.db")
+    settings = load_settings(environ(data_dir))
+    engine = create_engine(settings.database_url, **engine_options(settings))
+    prepare_engine(engine, settings)
+    with Session(engine) as session:
+        add(session, "name")
+        session.commit()
+    engine.dispose()
+    assert len(syncs) == 1
+
+
 WITHOUT_CHANGES: dict[str, Callable[[Session], object]] = {
     "a read": lambda session: session.execute(text("SELECT count(*) FROM redeemed_ticket")).scalar(),
     "a write that changes nothing": lambda session: (
