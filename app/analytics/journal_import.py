@@ -20,6 +20,7 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from app.analytics import rows
+from app.analytics.clickhouse.rescued import BATCH_BYTES, RescuedBatches
 from app.analytics.counters import count_begun
 from app.analytics.engine import open_engine
 from app.analytics.interning import Interner
@@ -52,6 +53,7 @@ class Skipped(Enum):
     COUNTED = "counted before"
     OLD = "too old to tell whether they were counted"
     UNKNOWN = "of a version that this one can't read"
+    CUT = "older than what its machine has begun to insert"
 
 
 class SegmentImport(NamedTuple):
@@ -88,9 +90,15 @@ class JournalImport:
         self._engine = open_engine(settings)
         event.listen(self._engine, "connect", wait_longer)
         self._terms = Interner()
+        self._elsewhere = (
+            RescuedBatches(settings, self._engine, directory) if settings.clickhouse_url else None
+        )
 
     def run(self) -> ImportReport:
-        """Takes in all that is there. Raises an error of the database; then a second run goes on."""
+        """Takes in all that is there. Raises an error of the database, or StatisticsUnavailable; a second
+        run goes on."""
+        if self._elsewhere is not None:
+            self._elsewhere.prepare()
         taken: dict[str, SegmentImport] = {}
         skipped: dict[str, Skipped] = {}
         for name in segments.list_segments(self._directory):
@@ -109,7 +117,8 @@ class JournalImport:
     def _refusal(self, name: str) -> Skipped | None:
         with self._engine.connect().execution_options(reads=True) as connection:
             if offsets_of(connection, name) is not None:
-                return None
+                is_cut = self._elsewhere is not None and self._elsewhere.is_cut(name)
+                return Skipped.CUT if is_cut else None
             if is_finished(connection, name):
                 return Skipped.COUNTED
             is_known = self._takes_old or begun_at(name) >= known_since(connection, time.time_ns())
@@ -137,10 +146,10 @@ class JournalImport:
             offsets = offsets_of(connection, name)
         counted, appended = offsets or Offsets()
         if appended < counted:
-            chunk = self._read(name, appended, min(CHUNK_BYTES, counted - appended))
-            if chunk is not None:
-                return self._append(chunk)
-        chunk = self._read(name, counted, CHUNK_BYTES)
+            inserted = self._append(name, Offsets(counted, appended))
+            if inserted is not None:
+                return inserted
+        chunk = self._read(name, counted, CHUNK_BYTES if self._elsewhere is None else BATCH_BYTES)
         if chunk is None:
             return None
         with self._engine.begin() as connection:
@@ -153,7 +162,13 @@ class JournalImport:
         chunk = reader.read(self._directory, name, start, limit, is_copy=True)
         return chunk if chunk is not None and chunk.end > start else None
 
-    def _append(self, chunk: Chunk) -> tuple[int, int]:
+    def _append(self, name: str, offsets: Offsets) -> tuple[int, int] | None:
+        if self._elsewhere is not None:
+            return self._elsewhere.insert(name, offsets)
+        chunk = self._read(name, offsets.rows, min(CHUNK_BYTES, offsets.counters - offsets.rows))
+        return None if chunk is None else self._append_here(chunk)
+
+    def _append_here(self, chunk: Chunk) -> tuple[int, int]:
         decode = FORMATS[segments.version_of(chunk.name) or ""].decode
         visits = [visit for visit in map(decode, chunk.lines) if visit]
         with self._engine.begin() as connection:

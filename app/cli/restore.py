@@ -65,7 +65,7 @@ def restore(
                 given = GivenKeys(words, key_file, without_secret)
                 keys = find_keys(made, directory, settings, given)
                 if settings.is_sqlite:
-                    restoring.migrate_copy(directory)
+                    restoring.prepare_copy(directory, settings)
             except (UnusableBackup, BucketError) as error:
                 raise click.ClickException(str(error)) from None
             db.session.remove()

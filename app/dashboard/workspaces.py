@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flask import Response, flash, redirect, url_for
+from flask import Response, url_for
 from flask.typing import ResponseReturnValue
 
 from app.accounts import workspaces
@@ -79,9 +79,7 @@ def delete() -> ResponseReturnValue:
         until=f"{until:%Y-%m-%d}",
     )
     db.session.commit()
-    to = "/dashboard/"  # the page would not be there any more
-    flash(message)
-    return Response(headers={"HX-Redirect": to}) if rendering.is_fragment() else redirect(to, 303)
+    return rendering.leave_page(message, "/dashboard/")
 
 
 @blueprint.post("/workspaces/<int:id>/restore", endpoint="workspaces_restore")

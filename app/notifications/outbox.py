@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
-from sqlalchemy import Table, insert, select, update
+from sqlalchemy import Table, delete, insert, select, update
 from sqlalchemy.orm import Session, object_session
 
 from app.accounts.models import PasswordRequest, Workspace
@@ -27,6 +27,7 @@ from app.notifications.models import (
     Delivery,
     DeliveryAttempt,
     Event,
+    EventCursor,
     NotificationHandler,
     SystemEmail,
 )
@@ -243,9 +244,13 @@ def learn(handler: NotificationHandler, outcome: AttemptResult, *, is_test: bool
 
 
 def switch_off(handler: NotificationHandler, reason: str) -> None:
-    """Switch the handler off, and record it in the audit log without the other side's answer."""
+    """Switch the handler off, and record it in the audit log without the other side's answer.
+
+    It loses its place in the feed: switched on again, it is told of what happens from then on.
+    """
     session = object_session(handler)
     if session is not None:
+        session.execute(delete(EventCursor).where(EventCursor.id == handler.id))
         on = Object("notification_handler", handler.id, handler.name)
         told = in_english(reason).partition(":")[0]
         record(

@@ -27,6 +27,7 @@ from app.core import clock, database_damage
 from app.core.config import load_settings
 from app.core.folders import ROOT
 from app.core.secret_keys.ring import fingerprint, replace_key
+from app.events.feed.restored import PER_SECOND
 from app.journal import daily_salt
 from app.operations.backups import manifest
 from tests import postgres
@@ -206,6 +207,7 @@ def test_what_is_in_it(archive: Path, data_dir: Path, run: Run) -> None:
 
 @pytest.mark.full
 def test_it_comes_back_by_a_pipe(archive: Path, other: Server, passphrase: Path) -> None:
+    before = int(time.time()) * PER_SECOND - 1
     with_key = ["--passphrase-file", str(passphrase)]
     command = [sys.executable, "-m", "flask", "--app", "wsgi", "restore", "-", *with_key]
     with archive.open("rb") as source:
@@ -220,6 +222,10 @@ def test_it_comes_back_by_a_pipe(archive: Path, other: Server, passphrase: Path)
     with sqlite3.connect(other.data_dir / "main.db") as main:
         assert main.execute("SELECT url FROM link").fetchall() == [("kept",)]
     main.close()
+    with sqlite3.connect(other.data_dir / "clicks.db") as clicks:
+        counter = clicks.execute("SELECT position, click_id FROM event_counter").fetchall()
+    clicks.close()
+    assert all(min(row) > before for row in counter) and len(counter) == 1, "the feed leaves the past"
     again = refused(other, "restore", str(archive))
     assert "--force" in again
     replace_key(other.data_dir / "secret_key", "another one, which goes aside too")
@@ -388,6 +394,11 @@ def test_postgresql(tmp_path: Path, postgres_template: str, monkeypatch) -> None
             said = new.flask("restore", str(tmp_path / "pg.tar.gz"), *key)
             assert "Restored" in said
             assert "pg@example.com" in new.flask("users", "list")
+            with postgres.connect(names[1]) as main:
+                given = main.execute(
+                    "SELECT position, last_value FROM clicks.event_counter, clicks.click_id_seq"
+                )
+                assert min(given.fetchone()) >= PER_SECOND, "the feed leaves the past"
             assert "The database is not empty" in refused(
                 new, "restore", "--force", str(tmp_path / "pg.tar.gz"), *key
             )

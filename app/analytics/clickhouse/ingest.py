@@ -1,8 +1,8 @@
 """Ingest into ClickHouse: moves clicks that are counted from the journal into the table of single clicks.
 
-Counters and positions stay in the SQL database. Each batch is inserted exactly once (see `intents`). One
-process of a machine inserts at a time: it holds a lock, so that none that was stopped for long inserts what
-others did.
+Counters and positions stay in the SQL database. Each batch is inserted exactly once (see `segment_batches`).
+One process of a machine inserts at a time: it holds a lock, so that none that was stopped for long inserts
+what others did.
 """
 
 from __future__ import annotations
@@ -13,19 +13,13 @@ from pathlib import Path
 from sqlalchemy import Engine
 
 from app.analytics.clickhouse.client import ClickHouse, clickhouse_of
-from app.analytics.clickhouse.counting import Counting
-from app.analytics.clickhouse.intents import Intent, find_intent, note_intent, remove_intent
 from app.analytics.clickhouse.limited import LimitedToClickHouse
-from app.analytics.clickhouse.rows import insert_clicks, note_entries
 from app.analytics.clickhouse.schema import make_tables
-from app.analytics.offsets import Offsets, move_offset, read_positions
-from app.analytics.periods import DAY_MS
+from app.analytics.clickhouse.segment_batches import SegmentBatches
+from app.analytics.offsets import Moved, Offsets, read_positions
 from app.core.config import Settings
 from app.core.error_boundary import ErrorBoundary
 from app.core.file_locks import lock_file
-from app.core.tracing import tracing
-from app.journal import reader as journal_reader
-from app.journal.reader import Chunk
 from app.journal.segments import directory_of
 
 BATCH_BYTES = 8 * 1024 * 1024  # some 30,000 clicks
@@ -43,6 +37,7 @@ class ClickHouseIngest:
         self.fault: Exception | None = None
         self._directory: Path = directory_of(settings.data_dir)
         self._engine, self._retention = engine, settings.click_retention_days
+        self._batches = SegmentBatches(self.server, engine, self._directory, settings.click_retention_days)
         self._limited = LimitedToClickHouse(settings, engine, self._directory, self.server)
         self._has_tables = False
         self._inserted: dict[str, float] = {}  # when each segment was inserted from last
@@ -93,38 +88,13 @@ class ClickHouseIngest:
         return waiting > 0 and (rested or waiting >= BATCH_BYTES)
 
     def _append(self, name: str, offsets: Offsets) -> bool:
-        found = self._intended(name, offsets)
-        if found is None:
+        try:
+            inserted = self._batches.insert(self._errors, name, offsets, BATCH_BYTES)
+        except Moved:  # by an import of this journal on another machine: the next step goes on from there
             return False
-        intent, chunk = found
-        with tracing.span("ingest clicks", {"waypost.bytes": intent.end - intent.start}) as span:
-            visits = [visit for visit in journal_reader.decode_lines(self._errors, chunk) if visit]
-            span.note({"waypost.clicks": len(visits)})
-            removed = Counting(self.server).pruned
-            insert_clicks(self.server, intent.token, visits, intent.day, removed, self._retention)
-            with self._engine.begin() as connection:
-                move_offset(connection, name, "rows_offset", intent.start, intent.end)
-                remove_intent(connection, intent)
-                note_entries(connection, intent.token, visits)
-        self._inserted[name] = time.monotonic()
-        return True
-
-    def _intended(self, name: str, offsets: Offsets) -> tuple[Intent, Chunk] | None:
-        """The next batch: the one that was noted before, if there is one, else a new one. None without"
-        " lines."""
-        with self._engine.connect().execution_options(reads=True) as connection:
-            intent = find_intent(connection, name)
-        limit = intent.end - intent.start if intent else min(BATCH_BYTES, offsets.counters - offsets.rows)
-        chunk = journal_reader.read(self._directory, name, offsets.rows, limit)
-        if chunk is None or chunk.end <= chunk.start:
-            return None
-        if intent is None:
-            intent = Intent(name, int(time.time() * 1000) // DAY_MS, chunk.start, chunk.end)
-            with self._engine.begin() as connection:
-                note_intent(connection, intent)
-        if (chunk.start, chunk.end) != (intent.start, intent.end):
-            raise OSError(f"{name} has other lines than those noted to be inserted")
-        return intent, chunk
+        if inserted is not None:
+            self._inserted[name] = time.monotonic()
+        return inserted is not None
 
 
 class Attempted:

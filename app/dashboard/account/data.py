@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from babel.numbers import format_decimal
-from flask import Response, abort, flash, redirect, render_template, send_file, url_for
+from flask import Response, abort, redirect, render_template, send_file, url_for
 from flask.typing import ResponseReturnValue
 from markupsafe import Markup
 
@@ -126,9 +126,7 @@ def delete() -> ResponseReturnValue:
 
 def left(message: str) -> ResponseReturnValue:
     leave_browser()
-    flash(message)
-    to = url_for("accounts.login")
-    return Response(headers={"HX-Redirect": to}) if rendering.is_fragment() else redirect(to, 303)
+    return rendering.leave_page(message, url_for("accounts.login"))
 
 
 @blueprint.app_template_global()

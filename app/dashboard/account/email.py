@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flask import Response, flash, url_for
+from flask import Response, url_for
 from flask.typing import ResponseReturnValue
 
 from app.accounts import services
@@ -60,8 +60,4 @@ def save() -> ResponseReturnValue:
 
 
 def saved(message: str) -> ResponseReturnValue:
-    to = url_for("dashboard.account", _anchor="email")
-    if not rendering.is_fragment():
-        return rendering.redirect_with(message, to)
-    flash(message)
-    return Response(headers={"HX-Redirect": url_for("dashboard.account")})
+    return rendering.leave_page(message, url_for("dashboard.account"), "email")

@@ -247,7 +247,4 @@ def take_away(row: Passkey, code: str | None = None) -> bool:
 
 
 def back(message: str) -> ResponseReturnValue:
-    if not rendering.is_fragment():
-        return rendering.redirect_with(message, url_for("dashboard.account", _anchor="passkeys"))
-    flash(message)
-    return Response(headers={"HX-Redirect": url_for("dashboard.account")})
+    return rendering.leave_page(message, url_for("dashboard.account"), "passkeys")

@@ -7,18 +7,23 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from app.accounts.forms import REPORT_PERIODS
 from app.accounts.keys import SCOPES
+from app.accounts.rights import ROLES
 from app.audit import actions
 from app.audit.actions import ACTIONS
 from app.audit.failures import ACTIONS as FAILURES
 from app.audit.models import AuditEntry
 from app.audit.visibility import AuditReader, visible_values
 from app.dashboard.links.states import Badge
+from app.dashboard.statistics.words import WORDS as DIMENSION_WORDS
+from app.i18n.languages import dashboard_languages
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
+from app.notifications.transport import all_transports
 
 GROUP_LABELS: Mapping[str, str] = {
-    actions.SIGN_INS: "Sign-ins",
+    actions.SIGN_INS: _l("Sign-ins"),
     actions.KEYS: _l("API keys"),
     actions.USERS: _l("Users and roles"),
     actions.MEMBERS: _l("Members and workspaces"),
@@ -156,8 +161,32 @@ LABELS: Mapping[str, str] = {
     "method": _l("Method"),
     "host": _l("Host"),
     "fingerprint": _l("Fingerprint"),
+    "scheme": _l("Scheme"),
+    "custom_index_url": _l("Root redirect"),
+    "custom_not_found_url": _l("404 redirect"),
+    "is_enabled": _l("Enabled"),
+    "events": _l("Events"),
+    "scope": _l("Of which links"),
+    "click_filter": _l("Click filter"),
+    "secret": _l("Signing secret"),
+    **{one.name: one.label for transport in all_transports().values() for one in transport.settings},
 }
+# values that say all by themselves
 WORDS: Mapping[str, Mapping[str, str]] = {"reason": REASONS, "method": METHODS, "scope": SCOPES}
+# words for values that are codes, by what they are values of
+VALUES: Mapping[str, Mapping[str, str]] = {
+    "format": {"csv": "CSV", "json": "JSON", "ndjson": "NDJSON"},
+    "report": {
+        "overview": _l("Overview"),
+        "hour": _l("Hour"),
+        "clicks": _l("Clicks"),
+        **{dimension: words.many for dimension, words in DIMENSION_WORDS.items()},
+    },
+    "role": ROLES,
+    "type": {type_: transport.label for type_, transport in all_transports().items()},
+    "language": dashboard_languages(),
+    "report_period": REPORT_PERIODS,
+}
 OPERATOR, WAYPOST, NOBODY = (
     _l("The operator, on the command line"),
     "Waypost",
@@ -216,20 +245,25 @@ def describe_actor(entry: AuditEntry, reader: AuditReader) -> str:
 
 def describe_changes(changes: Mapping[str, Any]) -> Iterator[str]:
     for name, value in changes.items():
-        label = LABELS.get(name, name)
         if name in WORDS and value in WORDS[name]:
             yield WORDS[name][value]
-        elif name == "fields":
-            yield f"{label}: {', '.join(value)}"
-        elif isinstance(value, list) and len(value) == 2:
-            yield f"{label}: {value_text(value[0])} → {value_text(value[1])}"
         else:
-            yield f"{label}: {value_text(value)}"
+            yield f"{LABELS.get(name, name)}: {describe_value(name, value)}"
 
 
-def value_text(value: Any) -> str:
+def describe_value(name: str, value: Any) -> str:
+    if name == "fields":
+        return ", ".join(str(LABELS.get(field, field)) for field in value)
+    if isinstance(value, list) and len(value) == 2:
+        return f"{value_text(name, value[0])} → {value_text(name, value[1])}"
+    return value_text(name, value)
+
+
+def value_text(name: str, value: Any) -> str:
     if isinstance(value, bool):
         return _("Yes") if value else _("No")
     if value is None or value == "":
         return "–"
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str):
+        return str(VALUES.get(name, {}).get(value, value))
+    return json.dumps(value, ensure_ascii=False)

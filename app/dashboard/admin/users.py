@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Sequence
 from typing import Any
 
-from flask import Response, abort, flash, render_template, url_for
+from flask import Response, abort, render_template, url_for
 from flask.typing import ResponseReturnValue
 from sqlalchemy import Select, func, or_, select
 
@@ -175,7 +175,4 @@ def refuse_oneself(row: User, chosen: UserAction) -> None:
 
 def gone_from_here(message: str) -> ResponseReturnValue:
     """Redirect to the start page: a user who has just ceased to be admin cannot see this one."""
-    if not rendering.is_fragment():
-        return rendering.redirect_with(message, url_for("dashboard.home"))
-    flash(message)
-    return Response(headers={"HX-Redirect": url_for("dashboard.home")})
+    return rendering.leave_page(message, url_for("dashboard.home"))

@@ -178,6 +178,17 @@ def redirect_with(message: str, to: str, warning: str | None = None, undo: str =
     return redirect(to, 303)
 
 
+def leave_page(message: str, to: str, anchor: str = "") -> ResponseReturnValue:
+    """Answer a write after which its page is another one or none: the browser loads this one, also by htmx.
+
+    `anchor`: a part of it; left out for htmx, because nothing is loaded where only that differs.
+    """
+    if not is_fragment():
+        return redirect_with(message, f"{to}#{anchor}" if anchor else to)
+    flash(message)
+    return Response(headers={"HX-Redirect": to})
+
+
 def swap_part(
     message: str,
     part: str,

@@ -9,11 +9,13 @@ import shutil
 import sqlite3
 import subprocess
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
 from sqlalchemy import inspect, make_url
 
+from app.analytics.engine import open_engine
 from app.core import clock
 from app.core.config import PREFIX, Settings
 from app.core.database import CLICKS, clicks_path
@@ -21,6 +23,7 @@ from app.core.database_damage import forget_damage
 from app.core.durable_files import sync_directory
 from app.core.extensions import db
 from app.core.folders import PROGRAM, ROOT
+from app.events.feed.restored import leave_past
 from app.journal import segments
 from app.operations.backups import postgres
 from app.operations.backups.keys import describe_without, holds_other_keys, key_files, write_keys
@@ -105,10 +108,27 @@ def scratch(data_dir: Path, start: str = DRAFT) -> Iterator[Path]:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def migrate_copy(directory: Path) -> None:
-    """Checks the copy for damage, and migrates it to the newest revision. Raises UnusableBackup."""
+def prepare_copy(directory: Path, settings: Settings) -> None:
+    """Checks the copy for damage, migrates it to the newest revision, and has its feed leave the past that is
+    gone. Raises UnusableBackup."""
     check_copy(directory)
     run_migrations(directory)
+    leave_past_of(directory, settings)
+
+
+def leave_past_of(directory: Path, settings: Settings) -> None:
+    """Has the copy give no position of the feed and no id of a click that the instance has given since."""
+    main = f"sqlite:///{directory / 'main.db'}"
+    copy = replace(settings, data_dir=directory, database_url=main, clicks_url=None)
+    leave_past_in(copy)
+
+
+def leave_past_in(settings: Settings) -> None:
+    engine = open_engine(settings)
+    try:
+        leave_past(engine)
+    finally:
+        engine.dispose()
 
 
 def check_copy(directory: Path) -> None:
@@ -163,6 +183,7 @@ def put_in_place(
         if not settings.is_sqlite and made.revisions:
             postgres.restore_dumps(settings, [directory / "clicks.sql", directory / "main.sql"])
             migrate_anyway()
+            leave_past_in(settings)
     forget_damage(settings.data_dir)
     marker.unlink()
     return aside

@@ -21,8 +21,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def is_chosen(metafunc: pytest.Metafunc) -> bool:
-    """Whether the module says which stores its tests are for."""
-    return hasattr(metafunc.module, "store") or hasattr(metafunc.module, "pytestmark")
+    """Whether the module or the test itself says which stores it is for."""
+    is_own = any(mark.args[0] == "store" for mark in metafunc.definition.iter_markers("parametrize"))
+    return is_own or hasattr(metafunc.module, "store") or hasattr(metafunc.module, "pytestmark")
 
 
 @pytest.fixture(scope="session")

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from app.accounts.models import User
-from app.analytics.clickhouse import ingest as clickhouse_ingest
 from app.analytics.clickhouse import limited as clickhouse_limited
+from app.analytics.clickhouse import segment_batches
 from app.analytics.clickhouse.client import clickhouse_of
 from app.analytics.ingest import Ingest
 from app.core.config import Settings
@@ -81,17 +81,17 @@ def test_a_batch_that_is_broken_off_comes_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert all(journal.append(encode(visit)) for visit in visits[:40])
-    real = getattr(clickhouse_ingest, name)
+    real = getattr(segment_batches, name)
 
     def crash(*arguments: Any) -> None:
         if is_after:
             real(*arguments)
         raise Crash
 
-    monkeypatch.setattr(clickhouse_ingest, name, crash)
+    monkeypatch.setattr(segment_batches, name, crash)
     with pytest.raises(Crash):
         take_in(make_ingest())
-    monkeypatch.setattr(clickhouse_ingest, name, real)
+    monkeypatch.setattr(segment_batches, name, real)
     assert all(journal.append(encode(visit)) for visit in visits[40:])  # the segment has more by then
     take_in(make_ingest())
     assert there(settings) == written(visits)

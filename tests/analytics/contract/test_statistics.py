@@ -11,19 +11,24 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
+import time_machine
 
 from app.accounts.models import User
 from app.analytics.erasure import erase_clicks
 from app.analytics.export import visit_rows
 from app.analytics.ingest import Ingest
+from app.analytics.periods import QUARTER_MS
 from app.analytics.readers import first_moment, reader_of
+from app.analytics.scope import Scope
 from app.analytics.statistics import hours_of_week, last_days, make_report, query_statistics
 from app.analytics.upkeeps import open_upkeep
 from app.core.clock import written_ms
 from app.core.config import Settings
 from app.core.extensions import db
+from app.events.push.forecast import count_matches
 from app.journal.codec import Visit, encode
 from app.journal.writer import Journal
+from app.notifications.click_filter import ClickFilter
 from tests.analytics.conftest import take_in
 from tests.analytics.load import load, value
 from tests.analytics.test_statistics import END, LINKS, START, plain, questions
@@ -141,6 +146,74 @@ def test_minutes_links_and_beginnings(loaded: Any, visits: list[Visit]) -> None:
     newest = max(visit.time_ms for visit in visits if visit.link_id == 10 and not visit.is_bot)
     assert reader.latest_click(10) == dt.datetime.fromtimestamp(newest // 1000, dt.UTC)
     assert reader.count_rows(1) == sum(visit.user_id == 1 for visit in visits)
+
+
+def matching(visits: list[Visit], scope: Scope, first: int, last: int) -> Counter[int]:
+    """The plain count of clicks by link, between two quarters of an hour."""
+    return Counter(
+        visit.link_id
+        for visit in visits
+        if visit.user_id == scope.workspace_id
+        and first <= visit.time_ms // QUARTER_MS < last
+        and (scope.link_ids is None or visit.link_id in scope.link_ids)
+        and (scope.is_bot is None or bool(visit.is_bot) == scope.is_bot)
+        and all(value(name, visit) == text for name, text in scope.filters.items())
+    )
+
+
+LINK_SCOPES: dict[str, Scope] = {
+    "people": Scope(1),
+    "bots": Scope(1, is_bot=True),
+    "people and bots": Scope(1, is_bot=None),
+    "some links, one of them without clicks": Scope(1, (10, 12, 99)),
+    "no links": Scope(1, ()),
+    "from a country": Scope(1, filters={"country_code": "DE"}),
+    "bots from a country on a link": Scope(1, (11,), True, {"country_code": "DE"}),
+    "from nowhere": Scope(1, filters={"country_code": None}),
+    "from where nobody came from": Scope(1, filters={"country_code": "JP"}),
+    "nobody's": Scope(9),
+}
+
+
+def test_clicks_by_link(loaded: Any, visits: list[Visit]) -> None:
+    """Also where a day is cut, before which visitors came that come again."""
+    reader, day = reader_of(loaded), int(BEGIN.timestamp() * 1000) // QUARTER_MS
+    for name, scope in LINK_SCOPES.items():
+        for first, last in ((day, day + 12 * 96), (day + 250, day + 346), (day + 300, day + 301), (0, day)):
+            found = reader.by_link(scope, first, last)
+            assert found == matching(visits, scope, first, last), (name, first - day, last - day)
+    assert sum(reader.by_link(Scope(1), day, day + 12 * 96).values()) > 200
+
+
+CLICK_FILTERS: dict[str, tuple[dict[str, Any], tuple[int, ...] | None]] = {
+    "all": ({}, None),
+    "of some links": ({}, (10, 11)),
+    "of no links": ({}, ()),
+    "bots": ({"is_bot": True}, None),
+    "from two countries": ({"countries": ["DE", "US"]}, None),
+    "from where nobody came from": ({"countries": ["JP"]}, None),
+    "each third": ({"every": 3}, None),
+    "each third from two countries": ({"every": 3, "countries": ["DE", "US"]}, (10, 12)),
+    "the first": ({"first": True}, None),
+    "the first bot from a country": ({"first": True, "is_bot": True, "countries": ["US"]}, None),
+}
+
+
+def test_how_many_clicks_of_the_last_day_match(loaded: Any, visits: list[Visit]) -> None:
+    """The counter beside a handler's form; the last day is the last 96 quarters of an hour, begun ones too."""
+    moment = BEGIN + dt.timedelta(days=5, hours=17, minutes=38)
+    last = int(moment.timestamp() * 1000) // QUARTER_MS + 1
+    with time_machine.travel(moment, tick=False):
+        for name, (fields, links) in CLICK_FILTERS.items():
+            asked = ClickFilter.of(fields)
+            countries = [{"country_code": code} for code in asked.countries] or [{}]
+            scopes = [Scope(1, links, asked.is_bot, filters) for filters in countries]
+            counts = sum((matching(visits, scope, last - 96, last) for scope in scopes), Counter())
+            parts = [1 if asked.first else count // asked.every for count in counts.values()]
+            assert count_matches(loaded, 1, links, asked) == sum(parts), name
+        assert count_matches(loaded, 1, None, ClickFilter.of({})) > 10
+        many = ClickFilter.of({"countries": ["DE"] * 11})
+        assert count_matches(loaded, 1, None, many) is None
 
 
 @pytest.mark.full

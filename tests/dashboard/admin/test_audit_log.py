@@ -11,16 +11,24 @@ import re
 import pytest
 from flask import Flask
 from sqlalchemy import insert
+from wtforms.fields.core import UnboundField
 
 from app.accounts import keys
+from app.accounts.forms import AccountForm
 from app.accounts.models import User
+from app.accounts.workspace_forms import WorkspaceForm
 from app.accounts.workspaces import access_of
+from app.analytics.statistics import TYPES
 from app.audit.actions import ACTIONS
 from app.audit.models import AuditEntry
 from app.audit.queries import PAGE_SIZE
 from app.core.clock import now
 from app.dashboard.admin import audit_words
+from app.dashboard.statistics.views import CLICKS
 from app.domains import services as domains
+from app.domains.forms import DomainForm
+from app.input.forms import ResourceForm
+from app.notifications.forms import HandlerForm
 from tests.accounts.test_sign_in import sign_in
 from tests.dashboard.conftest import Desk
 
@@ -157,3 +165,47 @@ def test_the_pages_are_reached(desk: Desk) -> None:
 def test_each_action_has_words() -> None:
     assert set(audit_words.ACTION_LABELS) == set(ACTIONS)
     assert set(audit_words.GROUP_LABELS) == {action.group for action in ACTIONS.values()}
+
+
+DETAILS: dict[str, tuple[dict[str, object], list[str]]] = {
+    "a file of links": ({"format": "csv"}, ["Format: CSV"]),
+    "clicks over time": ({"report": "overview"}, ["Report: Overview"]),
+    "a dimension": ({"report": "country_code"}, ["Report: Countries"]),
+    "single clicks": ({"report": "clicks"}, ["Report: Clicks"]),
+    "a role": ({"role": "editor"}, ["Role: Editor"]),
+    "another role": ({"role": ["viewer", "owner"]}, ["Role: Viewer → Owner"]),
+    "settings of a user": (
+        {"language": ["en", "de"], "report_period": ["weekly", "never"], "report_hour": [8, 9]},
+        ["Language: English → Deutsch", "Reports: Every Monday → Never", "Hour of reports: 8 → 9"],
+    ),
+    "a handler": (
+        {"type": "chat_a", "fields": ["click_filter", "is_enabled", "webhook_template"]},
+        ["Type: Slack", "Changed: Click filter, Enabled, Body template"],
+    ),
+    "a key": ({"scope": "read", "key": "wp_abc"}, ["Read only", "Key: wp_abc"]),
+    "a domain": (
+        {"custom_index_url": [None, "https://a.example/"]},
+        ["Root redirect: – → https://a.example/"],
+    ),
+    "of a later version": ({"orbit": "low"}, ["orbit: low"]),
+}
+
+
+@pytest.mark.parametrize("name", DETAILS)
+def test_details_are_words(app: Flask, name: str) -> None:
+    changes, expected = DETAILS[name]
+    with app.test_request_context():
+        assert [str(text) for text in audit_words.describe_changes(changes)] == expected
+
+
+@pytest.mark.parametrize(
+    "form", [HandlerForm, DomainForm, AccountForm, WorkspaceForm], ids=lambda form: form.__name__
+)
+def test_every_field_of_a_form_has_a_label(form: type[ResourceForm]) -> None:
+    own = {name for name in vars(form) if isinstance(getattr(form, name), UnboundField)}
+    assert own and not own - audit_words.LABELS.keys() - {"password", "current_password"}
+
+
+@pytest.mark.parametrize("report", [*TYPES, CLICKS])
+def test_every_report_has_a_word(report: str) -> None:
+    assert report in audit_words.VALUES["report"]
