@@ -26,7 +26,7 @@ SUBJECTS: dict[str, tuple[str, ...]] = {
     "Data": ("DATA_DIR", "DATABASE_", "CLICKS_", "REDIS_", "JOURNAL_"),
     "Secrets": ("SECRET_KEY",),
     "E-mail": ("SMTP_", "MAIL_"),
-    "Backups and buckets": ("BACKUP_", "S3_", "MEDIA_"),
+    "Backups and buckets": ("BACKUP_", "UPGRADE_", "S3_", "MEDIA_"),
     "Visitors and their privacy": ("GEO", "PIXEL_", "CLICK_RETENTION", "AUDIT_"),
     "Links, accounts and limits": ("DESTINATION_", "SESSION_", "API_", "ALLOW_", "AUTH_"),
     "Single sign-on": ("OIDC_",),
@@ -88,7 +88,8 @@ data directory.
 - A start with values that can't be used fails and names all of them. `./waypost doctor` also reports names
   that are no settings, each with the one that is spelled most like it.
 - The page “Instance” of an admin shows what is in force and where it comes from, secrets masked.
-- Changes need a restart.
+- A [reload](operate.md#restart-and-reload) takes changes of `.env`. Those of `HOST`, `PORT`, `DATA_DIR` and
+  the environment need a restart.
 
 """
 

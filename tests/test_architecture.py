@@ -73,7 +73,7 @@ MAY_BIND["app/notifications/smtp.py"] = {"smtplib"}
 MODULES = [path for path in sorted(ROOT.glob("app/**/*.py")) if "versions" not in path.parts]
 LINES, FUNCTION_LINES, CRUMB_LINES = 300, 40, 25
 # long tables of facts and nothing else
-TABLES = {"app/geo/countries.py", "app/redirects/known_apps.py"}
+TABLES = {"app/geo/countries.py"}
 
 
 def named(path: Path) -> str:

@@ -140,7 +140,7 @@ def wire_host(host: str) -> str:
     label is a number is an IPv4 address in any of its spellings, or invalid.
     """
     if host.startswith("["):
-        return f"[{ipaddress.IPv6Address(host[1:-1]).compressed}]"
+        return f"[{short_ipv6(ipaddress.IPv6Address(host[1:-1]))}]"
     plain = host.isascii()
     mapped = host.lower() if plain else idna.uts46_remap(host, std3_rules=False, transitional=False)
     labels = mapped.removesuffix(".").split(".")
@@ -150,6 +150,12 @@ def wire_host(host: str) -> str:
     if len(wire) > 253:
         raise ValueError
     return wire
+
+
+def short_ipv6(address: ipaddress.IPv6Address) -> str:
+    """As browsers write it, also around an IPv4 address, which Python writes with dots from 3.13 on."""
+    inner = address.ipv4_mapped
+    return f"::ffff:{int(inner) >> 16:x}:{int(inner) & 0xFFFF:x}" if inner else address.compressed
 
 
 def wire_label(label: str) -> str:

@@ -80,7 +80,7 @@ def fetch(session: AnySession, path: Path) -> bool:
         fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with os.fdopen(fd, "wb") as file:
             for number in range(last):
-                file.write(part(engine, path.name, number))
+                file.write(read_part(engine, path.name, number))
         with suppress(FileExistsError):  # another process was faster, and may have locked its copy
             os.link(draft, path)
     except FileNotFoundError:
@@ -103,7 +103,7 @@ def count_parts(engine: Engine, name: str) -> int | None:
         return cast("int | None", connection.scalar(wanted))
 
 
-def part(engine: Engine, name: str, number: int) -> bytes:
+def read_part(engine: Engine, name: str, number: int) -> bytes:
     """The content of a part. Raises FileNotFoundError."""
     with engine.connect() as connection:
         wanted = select(PARTS.c.content).where(PARTS.c.file == name, PARTS.c.number == number)

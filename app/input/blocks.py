@@ -25,7 +25,7 @@ class Block(NamedTuple):
     size: int
 
 
-class Place(NamedTuple):
+class PageStart(NamedTuple):
     """Where a page begins: among the ids from the first of a block to its last, so many rows further on."""
 
     first_id: int
@@ -43,7 +43,7 @@ def read_blocks(table: Table, workspace_id: int) -> list[Block]:
     return [Block(*row) for row in db.session.execute(wanted)]
 
 
-def find_place(blocks: Sequence[Block], skipped: int, *, rising: bool) -> Place:
+def find_page_start(blocks: Sequence[Block], skipped: int, *, rising: bool) -> PageStart:
     """The block after `skipped` rows, counted from the lowest id (`rising`) or the highest.
 
     `skipped` must be less than the number of all rows.
@@ -51,6 +51,6 @@ def find_place(blocks: Sequence[Block], skipped: int, *, rising: bool) -> Place:
     for block in blocks if rising else reversed(blocks):
         if skipped < block.size:
             first = block.number << BLOCK_BITS
-            return Place(first, first + (1 << BLOCK_BITS) - 1, skipped)
+            return PageStart(first, first + (1 << BLOCK_BITS) - 1, skipped)
         skipped -= block.size
     raise IndexError(skipped)

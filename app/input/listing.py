@@ -20,7 +20,7 @@ from app.core.database import read_columns
 from app.core.extensions import db
 from app.i18n.messages import lazy_digits
 from app.i18n.messages import lazy_gettext as _l
-from app.input.blocks import find_place, read_blocks
+from app.input.blocks import find_page_start, read_blocks
 from app.input.params import MAX_CHARACTERS, ParamReader, QueryParams, bounded, values_of
 from app.input.parsers import Rejected, parse_datetime, parse_integer, plain_whole
 
@@ -104,9 +104,9 @@ def find_page(
     if skipped >= total:
         return Page([], page, size, total)
     if blocks and listing.is_by_id(order[0]):
-        place = find_place(blocks, skipped, rising=order[1])
-        mine.append(listing.model.id >= place.first_id if order[1] else listing.model.id <= place.last_id)
-        skipped = place.offset
+        start = find_page_start(blocks, skipped, rising=order[1])
+        mine.append(listing.model.id >= start.first_id if order[1] else listing.model.id <= start.last_id)
+        skipped = start.offset
     found = ordered(listing, order, select(listing.model.id).where(*mine))
     ids = db.session.scalars(found.limit(size).offset(skipped)).all()
     return Page((load or load_rows)(listing.model, ids), page, size, total)

@@ -8,7 +8,8 @@ import re
 from dataclasses import dataclass
 from urllib.parse import SplitResult, quote, urlsplit
 
-from app.redirects.known_apps import APPS, App
+from app.redirects.known_apps import APPS
+from app.redirects.known_apps.app import App
 
 TABLE = tuple(
     (re.compile(app.hosts, re.ASCII), tuple((re.compile(p, re.ASCII), ios) for p, ios in app.targets), app)

@@ -150,7 +150,7 @@ def test_all_that_bulk_creation_made_is_copied(desk: Page, site: str, width: int
     desk.get_by_role("button", name="Create links").click()
     button = desk.get_by_role("button", name="Copy all")
     expect(button).to_be_focused()
-    expect(desk.get_by_role("group", name="30 new short links")).to_be_visible()
+    expect(desk.get_by_role("region", name="30 new short links")).to_be_visible()
     assert violations(desk) == []
     desk.keyboard.press("Enter")
     expect(desk.get_by_role("status").filter(has_text="Copied.").first).to_be_visible()
@@ -158,9 +158,9 @@ def test_all_that_bulk_creation_made_is_copied(desk: Page, site: str, width: int
     assert len(set(lines)) == 30
     shown = desk.locator("#rows a.name").evaluate_all("all => all.map(one => one.href)")
     assert lines[:-26:-1] == shown
-    desk.get_by_role("group", name="new short links").get_by_role("button", name="Share").click()
+    desk.get_by_role("region", name="new short links").get_by_role("button", name="Share").click()
     assert desk.evaluate("window.shared") == [{"text": "\n".join(lines)}]
-    desk.get_by_role("group", name="new short links").get_by_role("button", name="Close").click()
+    desk.get_by_role("region", name="new short links").get_by_role("button", name="Close").click()
     expect(button).to_have_count(0)
     expect(desk.locator("#rows a.name").first).to_be_focused()
 

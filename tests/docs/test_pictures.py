@@ -9,18 +9,18 @@ from PIL import Image
 
 from app.core.folders import ROOT
 from scripts import documentation_pictures
+from scripts.picture_scenes import SCENES
 from tests.docs.pages import DOCS
 
 SHOWN = re.compile(r"!\[([^\]]*)\]\((?:docs/)?images/([\w-]+)\.png\)")
 PAGES = [*DOCS.glob("*.md"), ROOT / "README.md"]
 FOUND = [match for path in PAGES for match in SHOWN.findall(path.read_text())]
-TAKEN = {*documentation_pictures.PAGES, *documentation_pictures.ACTIONS}
 MAX_BYTES = 150 * 1024
 
 
 def test_each_is_taken_by_the_script_and_shown() -> None:
     files = {path.stem for path in documentation_pictures.FOLDER.glob("*.png")}
-    assert files == set(TAKEN) == {name for _, name in FOUND}
+    assert files == set(SCENES) == {name for _, name in FOUND}
 
 
 @pytest.mark.parametrize(("text", "name"), FOUND, ids=[name for _, name in FOUND])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -71,18 +72,30 @@ def test_there_is_one_volume_which_holds_the_data(runtime: Stage) -> None:
 
 def test_what_is_copied_is_there_and_all_else_stays_out() -> None:
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
-    wanted = {
+    wanted = names_that_it_copies()
+    inside = [path for path in listed.stdout.splitlines() if not is_ignored(path)]
+    assert {path.split("/")[0] for path in inside} == wanted
+    for secret in ("instance/main.db", ".env", ".git/config", "app/__pycache__/x.pyc", "tests/conftest.py"):
+        assert is_ignored(secret), secret
+    assert (ROOT / ".dockerignore").read_text() == (ROOT / ".containerignore").read_text()
+
+
+def names_that_it_copies() -> set[str]:
+    return {
         word
         for stage in STAGES.values()
         for each in stage.instructions
         if each.name == "COPY" and "from" not in each.flags
         for word in each.words[:-1]
     }
-    inside = [path for path in listed.stdout.splitlines() if not is_ignored(path)]
-    assert {path.split("/")[0] for path in inside} == wanted
-    for secret in ("instance/main.db", ".env", ".git/config", "app/__pycache__/x.pyc", "tests/conftest.py"):
-        assert is_ignored(secret), secret
-    assert (ROOT / ".dockerignore").read_text() == (ROOT / ".containerignore").read_text()
+
+
+def test_a_release_has_all_that_an_image_is_built_of() -> None:
+    """And what keeps an engine from sending data and settings along, which lie in the same folder."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    released = project["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    needed = names_that_it_copies() | {"deploy", ".containerignore", ".dockerignore"}
+    assert {f"/{name}" for name in needed} <= set(released)
 
 
 @pytest.mark.parametrize("name", COMPOSE)

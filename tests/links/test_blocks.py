@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User, Workspace
 from app.accounts.workspaces import access_of
-from app.input.blocks import BLOCK_BITS, Block, Place, find_place, read_blocks
+from app.input.blocks import BLOCK_BITS, Block, PageStart, find_page_start, read_blocks
 from app.input.listing import find_page
 from app.links.lists import LISTING
 from app.links.models import Link, link_block
@@ -22,14 +22,14 @@ pytestmark = pytest.mark.databases
 SIZE = 1 << BLOCK_BITS
 # two in the first block, none in the second, three in the third, one in the fifth
 IDS = (7, SIZE - 1, 2 * SIZE, 2 * SIZE + 1, 3 * SIZE - 1, 4 * SIZE + 5)
-PLACES = {
-    "the first": (0, True, Place(0, SIZE - 1, 0)),
-    "the last of a block": (1, True, Place(0, SIZE - 1, 1)),
-    "the first of another": (2, True, Place(2 * SIZE, 3 * SIZE - 1, 0)),
-    "the very last": (5, True, Place(4 * SIZE, 5 * SIZE - 1, 0)),
-    "the newest": (0, False, Place(4 * SIZE, 5 * SIZE - 1, 0)),
-    "from the end into a block": (3, False, Place(2 * SIZE, 3 * SIZE - 1, 2)),
-    "the oldest": (5, False, Place(0, SIZE - 1, 1)),
+STARTS = {
+    "the first": (0, True, PageStart(0, SIZE - 1, 0)),
+    "the last of a block": (1, True, PageStart(0, SIZE - 1, 1)),
+    "the first of another": (2, True, PageStart(2 * SIZE, 3 * SIZE - 1, 0)),
+    "the very last": (5, True, PageStart(4 * SIZE, 5 * SIZE - 1, 0)),
+    "the newest": (0, False, PageStart(4 * SIZE, 5 * SIZE - 1, 0)),
+    "from the end into a block": (3, False, PageStart(2 * SIZE, 3 * SIZE - 1, 2)),
+    "the oldest": (5, False, PageStart(0, SIZE - 1, 1)),
 }
 
 
@@ -82,12 +82,12 @@ def test_a_change_that_is_rolled_back_counts_nothing(alice: User, session: scope
     assert counted(session) == before == real(session)
 
 
-@pytest.mark.parametrize("name", PLACES)
-def test_a_place(name: str, alice: User) -> None:
-    skipped, rising, place = PLACES[name]
+@pytest.mark.parametrize("name", STARTS)
+def test_where_a_page_begins(name: str, alice: User) -> None:
+    skipped, rising, start = STARTS[name]
     blocks = read_blocks(link_block, alice.id)
     assert blocks == [Block(0, 2), Block(2, 3), Block(4, 1)]
-    assert find_place(blocks, skipped, rising=rising) == place
+    assert find_page_start(blocks, skipped, rising=rising) == start
 
 
 @pytest.mark.parametrize("order_by", ["", "link_id", "url"])

@@ -118,6 +118,19 @@ def is_whole(heard: bytes) -> bool:
     return bool(end) and len(body) >= (int(length[1]) if length else 0)
 
 
+SIGNS_CERTIFICATES = x509.KeyUsage(
+    digital_signature=False,
+    content_commitment=False,
+    key_encipherment=False,
+    data_encipherment=False,
+    key_agreement=False,
+    key_cert_sign=True,
+    crl_sign=True,
+    encipher_only=False,
+    decipher_only=False,
+)
+
+
 class Authority:
     """A certificate authority, which tests may trust or not."""
 
@@ -143,7 +156,7 @@ class Authority:
         now = dt.datetime.now(dt.UTC)
         signer = key if is_self_signed else self.key
         names = [x509.DNSName(name) for name in (host, *others)]
-        return (
+        builder = (
             x509.CertificateBuilder()
             .subject_name(subject)
             .issuer_name(subject if is_self_signed else self.name)
@@ -153,8 +166,14 @@ class Authority:
             .not_valid_after(now + dt.timedelta(days=days))
             .add_extension(x509.SubjectAlternativeName(names), critical=False)
             .add_extension(x509.BasicConstraints(ca=is_authority, path_length=None), critical=True)
-            .sign(signer, hashes.SHA256())
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+            .add_extension(
+                x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key()), critical=False
+            )
         )
+        if is_authority:  # Python 3.13 and newer trust no other
+            builder = builder.add_extension(SIGNS_CERTIFICATES, critical=True)
+        return builder.sign(signer, hashes.SHA256())
 
     def server(self, host: str, **more: object) -> ssl.SSLContext:
         key = ec.generate_private_key(ec.SECP256R1())
