@@ -106,10 +106,26 @@ def find_page(
     if blocks and listing.is_by_id(order[0]):
         start = find_page_start(blocks, skipped, rising=order[1])
         mine.append(listing.model.id >= start.first_id if order[1] else listing.model.id <= start.last_id)
-        skipped = start.offset
-    found = ordered(listing, order, select(listing.model.id).where(*mine))
-    ids = db.session.scalars(found.limit(size).offset(skipped)).all()
+        ids = read_ids(listing, order, mine, start.offset, size)
+    elif skipped < total // 2:
+        ids = read_ids(listing, order, mine, skipped, size)
+    else:  # what is skipped is read as well: from the end it is less
+        rest = total - skipped
+        most = min(size, rest)
+        ids = read_ids(listing, (order[0], not order[1]), mine, rest - most, most)[::-1]
     return Page((load or load_rows)(listing.model, ids), page, size, total)
+
+
+def read_ids(
+    listing: Listing[Row],
+    order: tuple[str, bool],
+    conditions: Sequence[ColumnElement[bool]],
+    skipped: int,
+    most: int,
+) -> Sequence[int]:
+    """The ids of the first `most` rows after `skipped` ones."""
+    found = ordered(listing, order, select(listing.model.id).where(*conditions))
+    return db.session.scalars(found.limit(most).offset(skipped)).all()
 
 
 def count(listing: Listing[Row], conditions: Sequence[ColumnElement[bool]]) -> int:

@@ -137,15 +137,48 @@ def test_what_cannot_be_asked(alice, name, value):
     assert [problem.field for problem in caught.value.errors] == [name]
 
 
-def test_by_clicks(settings, links, alice):
+def store_clicks(settings, clicks):
     """The counters are in a file of their own, which only the ingesting process writes."""
     engine = sa.create_engine(settings.database_url)
     prepare_engine(engine, settings, clicks_mode="rw")
     with engine.begin() as connection:
         connection.execute(
-            sa.insert(Counter),
-            [{"link_id": links["b"].id, "clicks": 7}, {"link_id": links["a"].id, "clicks": 30}],
+            sa.insert(Counter), [{"link_id": id_, "clicks": count} for id_, count in clicks.items()]
         )
     engine.dispose()
+
+
+def test_by_clicks(settings, links, alice):
+    store_clicks(settings, {links["b"].id: 7, links["a"].id: 30})
     assert asked(links, alice, order_by="clicks", order_type="DESC") == "abc"
     assert asked(links, alice, order_by="clicks") == "cba"
+
+
+@pytest.mark.parametrize("how", ["ASC", "DESC"])
+@pytest.mark.parametrize("order", sorted(LISTING.orders))
+@pytest.mark.parametrize("filters", [{}, {"is_enabled": "1"}], ids=["all", "filtered"])
+def test_pages_hold_each_row_once_in_one_order(settings, alice, make_link, filters, order, how):
+    """Also those of the second half, which are read from the end; many rows are alike."""
+    for number in range(37):
+        make_link(
+            alice,
+            f"alias-{number * 7 % 37:02}",
+            title=f"title {number % 3}",
+            datetime=utc(2026, 1, 1 + number % 5),
+            last_datetime=utc(2026, 2, 1 + number % 2) if number % 3 else None,
+            is_enabled=number != 20,
+        )
+    store_clicks(settings, {number: number % 4 + 1 for number in range(1, 30, 2)})
+    asked_for = {**filters, "order_by": order, "order_type": how}
+
+    def ids(size, page):
+        found = find_page(
+            LISTING,
+            access_of(alice).workspace_id,
+            {**asked_for, "results_per_page": str(size), "page": str(page)},
+        )
+        return [row.id for row in found.rows]
+
+    whole = ids(50, 1)
+    assert len(whole) == (36 if filters else 37)
+    assert [ids(10, page) for page in range(1, 6)] == [whole[10 * n : 10 * n + 10] for n in range(5)]
