@@ -19,11 +19,9 @@ from sqlalchemy import event, select
 from sqlalchemy.engine import Connection
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from app.analytics import rows
-from app.analytics.clickhouse.rescued import BATCH_BYTES, RescuedBatches
+from app.analytics.clickhouse.rescued import RescuedBatches
 from app.analytics.counters import count_begun
 from app.analytics.engine import open_engine
-from app.analytics.interning import Interner
 from app.analytics.lag import size
 from app.analytics.offsets import (
     FINISHED,
@@ -34,15 +32,12 @@ from app.analytics.offsets import (
     Offsets,
     begun_at,
     insert_into,
-    move_offset,
 )
+from app.analytics.rescued_rows import Inserted, RescuedRows, read_copy
 from app.core.config import Settings
 from app.core.postgresql import psycopg
-from app.journal import reader, segments
-from app.journal.codec import FORMATS
-from app.journal.reader import Chunk
+from app.journal import segments
 
-CHUNK_BYTES = 1024 * 1024  # a transaction of some 4,000 clicks: the ingest waits no longer than for its own
 BUSY_MS = 30_000  # a busy worker holds the lock again and again
 SKEW_NS = 24 * 3600 * 10**9  # clocks of machines may differ
 
@@ -89,16 +84,16 @@ class JournalImport:
         self._directory, self._takes_old = directory, takes_old
         self._engine = open_engine(settings)
         event.listen(self._engine, "connect", wait_longer)
-        self._terms = Interner()
-        self._elsewhere = (
-            RescuedBatches(settings, self._engine, directory) if settings.clickhouse_url else None
+        self._store: RescuedBatches | RescuedRows = (
+            RescuedBatches(settings, self._engine, directory)
+            if settings.clickhouse_url
+            else RescuedRows(self._engine, directory)
         )
 
     def run(self) -> ImportReport:
         """Takes in all that is there. Raises an error of the database, or StatisticsUnavailable; a second
         run goes on."""
-        if self._elsewhere is not None:
-            self._elsewhere.prepare()
+        self._store.prepare()
         taken: dict[str, SegmentImport] = {}
         skipped: dict[str, Skipped] = {}
         for name in segments.list_segments(self._directory):
@@ -117,8 +112,7 @@ class JournalImport:
     def _refusal(self, name: str) -> Skipped | None:
         with self._engine.connect().execution_options(reads=True) as connection:
             if offsets_of(connection, name) is not None:
-                is_cut = self._elsewhere is not None and self._elsewhere.is_cut(name)
-                return Skipped.CUT if is_cut else None
+                return Skipped.CUT if self._store.is_cut(name) else None
             if is_finished(connection, name):
                 return Skipped.COUNTED
             is_known = self._takes_old or begun_at(name) >= known_since(connection, time.time_ns())
@@ -135,47 +129,28 @@ class JournalImport:
                 continue
             if moved is None:
                 break
-            clicks, damaged = clicks + moved[0], damaged + moved[1]
+            clicks, damaged = clicks + moved.clicks, damaged + moved.damaged
         with self._engine.connect().execution_options(reads=True) as connection:
             end = (offsets_of(connection, name) or Offsets()).counters
         return SegmentImport(clicks, damaged, max(0, size(self._directory / name) - end))
 
-    def _step(self, name: str) -> tuple[int, int] | None:
-        """Takes in some lines; returns how many clicks have rows now, and damaged lines. None at the end."""
+    def _step(self, name: str) -> Inserted | None:
+        """Takes in some lines, and returns what has rows now; None at the end."""
         with self._engine.connect().execution_options(reads=True) as connection:
             offsets = offsets_of(connection, name)
         counted, appended = offsets or Offsets()
         if appended < counted:
-            inserted = self._append(name, Offsets(counted, appended))
+            inserted = self._store.insert(name, Offsets(counted, appended))
             if inserted is not None:
                 return inserted
-        chunk = self._read(name, counted, CHUNK_BYTES if self._elsewhere is None else BATCH_BYTES)
+        chunk = read_copy(self._directory, name, counted, self._store.chunk_bytes)
         if chunk is None:
             return None
         with self._engine.begin() as connection:
             if offsets is None:
                 begin_unfinished(connection, name)
             count_begun(connection, [chunk])
-        return 0, 0
-
-    def _read(self, name: str, start: int, limit: int) -> Chunk | None:
-        chunk = reader.read(self._directory, name, start, limit, is_copy=True)
-        return chunk if chunk is not None and chunk.end > start else None
-
-    def _append(self, name: str, offsets: Offsets) -> tuple[int, int] | None:
-        if self._elsewhere is not None:
-            return self._elsewhere.insert(name, offsets)
-        chunk = self._read(name, offsets.rows, min(CHUNK_BYTES, offsets.counters - offsets.rows))
-        return None if chunk is None else self._append_here(chunk)
-
-    def _append_here(self, chunk: Chunk) -> tuple[int, int]:
-        decode = FORMATS[segments.version_of(chunk.name) or ""].decode
-        visits = [visit for visit in map(decode, chunk.lines) if visit]
-        with self._engine.begin() as connection:
-            move_offset(connection, chunk.name, "rows_offset", chunk.start, chunk.end)
-            rows.append_clicks(connection, self._terms, visits)
-        self._terms.keep()
-        return len(visits), len(chunk.lines) - len(visits)
+        return Inserted(0, 0)
 
 
 def offsets_of(connection: Connection, name: str) -> Offsets | None:

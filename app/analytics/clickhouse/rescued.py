@@ -10,18 +10,19 @@ from sqlalchemy import Engine
 from app.analytics.clickhouse.client import clickhouse_of
 from app.analytics.clickhouse.ingest import BATCH_BYTES, LOCK
 from app.analytics.clickhouse.schema import make_tables
-from app.analytics.clickhouse.segment_batches import Inserted, SegmentBatches
+from app.analytics.clickhouse.segment_batches import SegmentBatches
 from app.analytics.offsets import Offsets
+from app.analytics.rescued_rows import Inserted
 from app.core.config import Settings
 from app.core.error_boundary import ErrorBoundary
 from app.core.file_locks import wait_for_lock
 from app.journal.segments import directory_of
 
-__all__ = ["BATCH_BYTES", "RescuedBatches"]
-
 
 class RescuedBatches:
     """The batches of a directory of segments. Every method raises StatisticsUnavailable without an answer."""
+
+    chunk_bytes = BATCH_BYTES
 
     def __init__(self, settings: Settings, engine: Engine, directory: Path) -> None:
         self._server = clickhouse_of(settings.clickhouse_url or "")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import NamedTuple
 
 from sqlalchemy import Engine
 
@@ -19,17 +18,11 @@ from app.analytics.clickhouse.rows import insert_clicks, note_entries
 from app.analytics.lag import size
 from app.analytics.offsets import Moved, Offsets, move_offset
 from app.analytics.periods import DAY_MS
+from app.analytics.rescued_rows import Inserted
 from app.core.error_boundary import ErrorBoundary
 from app.core.tracing import tracing
 from app.journal import reader as journal_reader
 from app.journal.reader import Chunk
-
-
-class Inserted(NamedTuple):
-    """What a batch held."""
-
-    clicks: int
-    damaged: int
 
 
 class SegmentBatches:
