@@ -156,9 +156,14 @@ def prepare_engine(
     if settings.is_pooled:
         suit_pooler(engine)
     engine.update_execution_options(**{CLICKHOUSE: settings.clickhouse_url})
-    if engine.dialect.name != "sqlite":
+    if engine.dialect.name == "sqlite":
+        prepare_sqlite(engine, settings, clicks_mode)
+    else:
         watch_waiting(engine, patience)
-        return
+
+
+def prepare_sqlite(engine: Engine, settings: Settings, clicks_mode: str) -> None:
+    """Attach `clicks.db` to each new connection, and have writes take turns and be synced."""
     watch_connections(engine, settings.data_dir)
     file = clicks_path(settings)
     clicks = f"{file.absolute().as_uri()}?mode={clicks_mode}"

@@ -12,6 +12,7 @@ from sqlalchemy import Table, select
 
 from app.analytics.engine import open_engine
 from app.analytics.ingest import Ingest
+from app.analytics.journal_import import ImportReport, JournalImport
 from app.analytics.models import Click, Counter, Loss, Position, Term
 from app.analytics.rollup_models import LinkQuarter, OwnerDay, OwnerQuarter
 from app.core.config import Settings
@@ -24,6 +25,9 @@ SUMS: dict[str, tuple[Any, str, str]] = {
     "owner_quarter": (OwnerQuarter, "user_id", "pageviews"),
     "owner_day": (OwnerDay, "user_id", "visits"),
 }
+
+
+RunImport = Callable[..., ImportReport]
 
 
 class Tables:
@@ -122,3 +126,24 @@ def take_in(ingest: Ingest) -> None:
     while ingest.step():
         pass
     ingest.tend()
+
+
+@pytest.fixture
+def rescued(tmp_path: Path) -> Path:
+    directory = tmp_path / "rescued"
+    directory.mkdir()
+    return directory
+
+
+@pytest.fixture
+def run(settings: Settings, rescued: Path) -> RunImport:
+    """`run()` imports what is in `rescued`, `run(directory, takes_old=True)` another journal."""
+
+    def import_all(directory: Path = rescued, **options: bool) -> ImportReport:
+        made = JournalImport(settings, directory, **options)
+        try:
+            return made.run()
+        finally:
+            made.close()
+
+    return import_all

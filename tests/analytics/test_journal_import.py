@@ -12,39 +12,19 @@ import pytest
 
 from app.analytics import offsets
 from app.analytics.ingest import Ingest
-from app.analytics.journal_import import ImportReport, JournalImport, Skipped
+from app.analytics.journal_import import JournalImport, Skipped
 from app.analytics.models import FinishedSegment
 from app.core.config import Settings
 from app.journal import segments
 from app.journal.codec import Visit, encode
 from app.journal.writer import Journal
-from tests.analytics.conftest import Tables, take_in
+from tests.analytics.conftest import RunImport, Tables, take_in
 from tests.journal.children import Child, forks
 
 pytestmark = [pytest.mark.databases, forks]
 
 Visits = Callable[..., None]
-Run = Callable[..., ImportReport]
 OLD = f"{1:019d}-{'a' * 16}.v1"
-
-
-@pytest.fixture
-def rescued(tmp_path: Path) -> Path:
-    directory = tmp_path / "rescued"
-    directory.mkdir()
-    return directory
-
-
-@pytest.fixture
-def run(settings: Settings, rescued: Path) -> Run:
-    def import_all(directory: Path = rescued, **options: bool) -> ImportReport:
-        made = JournalImport(settings, directory, **options)
-        try:
-            return made.run()
-        finally:
-            made.close()
-
-    return import_all
 
 
 @pytest.fixture
@@ -68,7 +48,7 @@ def set_since(tables: Tables, nanoseconds: int) -> None:
         connection.execute(table.update().values(nanoseconds=nanoseconds))  # type: ignore[attr-defined]
 
 
-def test_each_click_once_however_often(run: Run, tables: Tables, dead: Callable[..., str]) -> None:
+def test_each_click_once_however_often(run: RunImport, tables: Tables, dead: Callable[..., str]) -> None:
     names = [dead(7, 7, 8), dead(8)]
     report = run()
     assert (report.clicks, report.damaged, report.skipped) == (4, 0, {})
@@ -81,7 +61,7 @@ def test_each_click_once_however_often(run: Run, tables: Tables, dead: Callable[
 
 @pytest.mark.parametrize("steps", [1, 2])
 def test_what_the_machine_had_ingested_is_not_taken_again(
-    run: Run, tables: Tables, ingest: Ingest, directory: Path, visit: Visits, rescued: Path, steps: int
+    run: RunImport, tables: Tables, ingest: Ingest, directory: Path, visit: Visits, rescued: Path, steps: int
 ) -> None:
     """It died with counters ahead of rows, or with both at some offset."""
     visit(7, 7, 8)
@@ -98,7 +78,13 @@ def test_what_the_machine_had_ingested_is_not_taken_again(
 
 
 def test_a_segment_that_was_finished_is_not_counted_again(
-    run: Run, tables: Tables, ingest: Ingest, directory: Path, journal: Journal, visit: Visits, rescued: Path
+    run: RunImport,
+    tables: Tables,
+    ingest: Ingest,
+    directory: Path,
+    journal: Journal,
+    visit: Visits,
+    rescued: Path,
 ) -> None:
     """Its offsets are removed with its file; a copy of the file is still on the rescued disk."""
     visit(7, 7)
@@ -113,7 +99,7 @@ def test_a_segment_that_was_finished_is_not_counted_again(
 
 
 def test_where_no_record_tells_nothing_is_counted(
-    run: Run, tables: Tables, rescued: Path, dead: Callable[..., str]
+    run: RunImport, tables: Tables, rescued: Path, dead: Callable[..., str]
 ) -> None:
     name = dead(7)
     (rescued / name).rename(rescued / OLD)
@@ -128,7 +114,13 @@ def test_where_no_record_tells_nothing_is_counted(
 
 
 def test_an_unfinished_line_is_left_to_its_writer(
-    run: Run, tables: Tables, ingest: Ingest, directory: Path, visit: Visits, journal: Journal, rescued: Path
+    run: RunImport,
+    tables: Tables,
+    ingest: Ingest,
+    directory: Path,
+    visit: Visits,
+    journal: Journal,
+    rescued: Path,
 ) -> None:
     """The copy ends in the middle of a line, and the writer lives on."""
     visit(7, 8)
@@ -145,7 +137,9 @@ def test_an_unfinished_line_is_left_to_its_writer(
     assert run().skipped == {name: Skipped.COUNTED}
 
 
-def test_damage_is_counted_as_the_ingest_does(run: Run, tables: Tables, dead: Callable[..., str]) -> None:
+def test_damage_is_counted_as_the_ingest_does(
+    run: RunImport, tables: Tables, dead: Callable[..., str]
+) -> None:
     dead(7, 8, lines=(b"\n00000000 damaged\n",))
     report = run()
     assert (report.clicks, report.damaged, tables.damaged()) == (2, 1, 1)
@@ -153,7 +147,7 @@ def test_damage_is_counted_as_the_ingest_does(run: Run, tables: Tables, dead: Ca
 
 
 def test_other_files_are_left_alone(
-    run: Run, tables: Tables, rescued: Path, dead: Callable[..., str]
+    run: RunImport, tables: Tables, rescued: Path, dead: Callable[..., str]
 ) -> None:
     name = dead(7)
     unknown = f"{time.time_ns():019d}-{'b' * 16}.v9"
@@ -167,7 +161,7 @@ def test_other_files_are_left_alone(
 
 
 def test_a_worker_of_this_instance_leaves_its_offsets(
-    run: Run, tables: Tables, ingest: Ingest, dead: Callable[..., str]
+    run: RunImport, tables: Tables, ingest: Ingest, dead: Callable[..., str]
 ) -> None:
     name = dead(7)
     run()
@@ -210,7 +204,7 @@ def import_for_ever(settings: Settings, directory: Path) -> None:
 @pytest.mark.full
 def test_kills_of_imports_beside_a_machine_that_lives(
     settings: Settings,
-    run: Run,
+    run: RunImport,
     tables: Tables,
     directory: Path,
     rescued: Path,

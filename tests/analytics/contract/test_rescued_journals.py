@@ -7,7 +7,6 @@ import datetime as dt
 import shutil
 import time
 from collections import Counter
-from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -20,7 +19,7 @@ from app.accounts.models import User
 from app.analytics.clickhouse import segment_batches
 from app.analytics.clickhouse.client import clickhouse_of
 from app.analytics.ingest import Ingest
-from app.analytics.journal_import import ImportReport, JournalImport, Skipped
+from app.analytics.journal_import import JournalImport, Skipped
 from app.analytics.periods import QUARTER_MS
 from app.analytics.readers import reader_of
 from app.analytics.scope import Scope
@@ -28,7 +27,7 @@ from app.core.config import Settings
 from app.journal import segments
 from app.journal.codec import Visit, encode
 from app.journal.writer import Journal
-from tests.analytics.conftest import Tables, take_in
+from tests.analytics.conftest import RunImport, Tables, take_in
 from tests.analytics.load import load
 from tests.events.conftest import Feed, feed  # noqa: F401  a fixture
 from tests.journal.children import Child, forks
@@ -36,7 +35,6 @@ from tests.server import wait_for
 
 BEGIN = dt.datetime(2026, 11, 20, tzinfo=dt.UTC)
 FIRST_MS = int(BEGIN.timestamp()) * 1000
-Run = Callable[..., ImportReport]
 
 
 class Crash(BaseException):
@@ -46,25 +44,6 @@ class Crash(BaseException):
 @pytest.fixture
 def visits(alice: User) -> list[Visit]:
     return load(60, BEGIN, 4, {alice.id: (10, 11)}, Random(8))
-
-
-@pytest.fixture
-def rescued(tmp_path: Path) -> Path:
-    directory = tmp_path / "rescued"
-    directory.mkdir()
-    return directory
-
-
-@pytest.fixture
-def run(settings: Settings, rescued: Path) -> Run:
-    def import_all(**options: bool) -> ImportReport:
-        made = JournalImport(settings, rescued, **options)
-        try:
-            return made.run()
-        finally:
-            made.close()
-
-    return import_all
 
 
 def write(directory: Path, visits: list[Visit]) -> str:
@@ -93,7 +72,7 @@ def counted_once(feed: Feed, tables: Tables, visits: list[Visit]) -> None:
 
 
 def test_each_click_once_however_often(
-    run: Run, rescued: Path, feed: Feed, tables: Tables, visits: list[Visit]
+    run: RunImport, rescued: Path, feed: Feed, tables: Tables, visits: list[Visit]
 ) -> None:
     names = [write(rescued, visits[:40]), write(rescued, visits[40:])]
     report = run()
@@ -107,7 +86,7 @@ def test_each_click_once_however_often(
 
 
 def test_a_machine_that_goes_on_after_all(
-    run: Run, rescued: Path, feed: Feed, tables: Tables, directory: Path, visits: list[Visit]
+    run: RunImport, rescued: Path, feed: Feed, tables: Tables, directory: Path, visits: list[Visit]
 ) -> None:
     """It had ingested a part, an older copy of its journal is imported, and it goes on from there."""
     assert all(feed.journal.append(encode(visit)) for visit in visits[:20])
@@ -127,7 +106,7 @@ def test_a_machine_that_goes_on_after_all(
 
 
 def test_damaged_and_unfinished_lines(
-    run: Run, rescued: Path, feed: Feed, tables: Tables, visits: list[Visit]
+    run: RunImport, rescued: Path, feed: Feed, tables: Tables, visits: list[Visit]
 ) -> None:
     name = write(rescued, visits[:9])
     with (rescued / name).open("ab") as file:
@@ -153,7 +132,7 @@ who_is_killed = pytest.mark.parametrize("is_import", [False, True], ids=["the ma
 def test_a_batch_that_was_begun_comes_once(
     name: str,
     is_import: bool,
-    run: Run,
+    run: RunImport,
     rescued: Path,
     directory: Path,
     feed: Feed,
@@ -192,7 +171,7 @@ def test_a_batch_that_was_begun_comes_once(
 
 @pytest.mark.parametrize("store", ["clickhouse"], indirect=True)
 def test_a_copy_that_is_older_than_a_batch_that_was_begun(
-    run: Run,
+    run: RunImport,
     rescued: Path,
     directory: Path,
     feed: Feed,
@@ -220,7 +199,7 @@ def test_a_copy_that_is_older_than_a_batch_that_was_begun(
 
 @pytest.mark.parametrize("store", ["clickhouse"], indirect=True)
 def test_two_that_note_a_batch_at_once(
-    run: Run,
+    run: RunImport,
     rescued: Path,
     directory: Path,
     feed: Feed,
@@ -281,7 +260,7 @@ def import_for_ever(settings: Settings, directory: Path) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("store", ["clickhouse"], indirect=True)
 def test_kills_of_imports_beside_a_machine_that_lives(
-    run: Run, rescued: Path, directory: Path, feed: Feed, tables: Tables, settings: Settings
+    run: RunImport, rescued: Path, directory: Path, feed: Feed, tables: Tables, settings: Settings
 ) -> None:
     """Imports of its live journal and of copies, and its own worker, are killed again and again."""
     chance = Random(5)
