@@ -59,6 +59,7 @@ TEMPLATE = "waypost_template"
 
 gc.disable()  # until `speed.spare_collections`
 speed.use_memory_for_files()
+speed.keep_priority()
 speed.cache_compiled_routes()
 speed.cache_compiled_reads()
 
@@ -143,11 +144,12 @@ def forget_errors() -> None:
 
 @pytest.fixture(autouse=True)
 def process_is_left_as_found() -> Iterator[None]:
-    """Check that a test has restored the process's limits, SIGTERM handler and directory."""
+    """Check that a test has restored the process's limits, priority, SIGTERM handler and directory."""
     kinds = (resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_DATA, resource.RLIMIT_NOFILE)
 
     def found() -> list[object]:
-        return [*map(resource.getrlimit, kinds), signal.getsignal(signal.SIGTERM), Path.cwd()]
+        priority = os.getpriority(os.PRIO_PROCESS, 0)
+        return [*map(resource.getrlimit, kinds), priority, signal.getsignal(signal.SIGTERM), Path.cwd()]
 
     before = found()
     yield

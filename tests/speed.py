@@ -1,4 +1,5 @@
-"""Caches what each test's application would compile again: routes, SQL and store reads; and spares collections.
+"""Caches what each test's application would compile again: routes, SQL and store reads; spares collections,
+and keeps the process's priority.
 
 Nothing here changes what a test sees. The caches use private parts of Werkzeug and SQLAlchemy. If those
 change, `tests/test_speed.py` fails; without the caches the tests are slow, not wrong.
@@ -9,6 +10,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import threading
 from typing import Any
 
 from sqlalchemy import Engine, Select
@@ -39,6 +41,21 @@ def spare_collections() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
+
+
+def keep_priority() -> None:
+    """Let no command that a test runs in this process lower its priority.
+
+    An ordinary user could never raise it again, and all later tests would be slow beside anything else. Other
+    threads lower their own, and child processes theirs.
+    """
+    lower, us = os.nice, threading.get_native_id()
+
+    def lower_others(steps: int) -> int:
+        is_ours = threading.get_native_id() == us
+        return os.getpriority(os.PRIO_PROCESS, 0) if is_ours else lower(steps)
+
+    os.nice = lower_others
 
 
 def cache_compiled_routes() -> None:
