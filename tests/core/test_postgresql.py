@@ -16,6 +16,7 @@ from app.core.database import is_outage, prepare_engine
 from app.core.patience import COMMANDS, DIAGNOSIS, PAGES, VISITS, Patience, outage
 from app.core.postgresql import limit_waiting
 from app.core.postgresql_connection import Connection, Silent
+from tests.server import wait_for
 
 pytestmark = pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 
@@ -114,8 +115,13 @@ def test_silence_ends_the_wait_and_the_connection(make_engine: MakeEngine, setti
         assert is_outage(silent.value)
     assert not outage.is_on, "a look-up is no proof that the server hangs"
     running = text("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep%'")
-    with engine.connect() as connection:
-        assert connection.scalar(running) == 0
+    patient = make_engine(PAGES)
+
+    def has_ended() -> bool:
+        with patient.connect() as connection:
+            return connection.scalar(running) == 0
+
+    wait_for(has_ended, "the end of the statement")
 
 
 def test_in_an_outage_nothing_is_asked(make_engine: MakeEngine) -> None:
