@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 import click
 from flask import current_app
 from flask.cli import with_appcontext
+from sqlalchemy import Engine, event
 
 from app.cli.failures import Command
 from app.core.counters import counters
 from app.core.logging import log_uncaught
+from app.core.scheduling import WORKER_MS, give_way, set_slice
 from app.net.traces import start_traces, stop_traces
 from app.operations.database import migrate_first
 from app.operations.processes import LAST, end_process, leave_with_parent
@@ -60,12 +62,23 @@ def make_worker() -> Worker:
 
 def run(made: Worker) -> None:
     spare_collections()
+    let_redirects_pass()
     log_uncaught()
     counters.open(made.data_dir, "worker")
     start_traces(made.settings, "worker")
     made.run()
     stop_traces()
     end_process()
+
+
+def let_redirects_pass() -> None:
+    """Has every thread of the worker give way at each statement, as it does in long loops.
+
+    A low priority alone gives redirects more of the core, not sooner.
+    """
+    set_slice(WORKER_MS)
+    for moment in ("before_cursor_execute", "after_cursor_execute"):
+        event.listen(Engine, moment, lambda *_: give_way())
 
 
 def spare_collections() -> None:

@@ -3,7 +3,7 @@
 A thread with a short slice takes the core at once from one with a longer slice (Linux 6.12 and newer: the
 slice is `sched_runtime` of sched_setattr(2), 0.1 to 100 ms). With equal slices a thread that has work to do
 waits for the next tick, up to 4 ms, if all cores are busy. Older kernels ignore slices, and other systems
-have none: nothing is changed there. See docs/decisions/2026-11-24-slices-of-threads.md.
+have none: nothing is changed there. See docs/decisions/2026-11-24-slices-of-threads.md and 2026-11-26-giving-way.md.
 """
 
 from __future__ import annotations
@@ -14,12 +14,19 @@ import os
 import platform
 import struct
 import sys
+import time
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
 
 SHORT_MS, LONG_MS = 0.1, 3.0  # of threads that answer redirects; of all others of a web process
+WORKER_MS = 0.3  # what a yield costs it: a long slice would leave it too little beside busy redirects
+YIELD_NS = 200_000
 # numbers of sched_setattr and sched_getattr
 SYSTEM_CALLS = {"x86_64": (314, 315), "aarch64": (274, 275), "riscv64": (274, 275)}
 ATTRIBUTES = struct.Struct("=IIQiIQQQ")  # size, policy, flags, nice, priority, slice (ns), deadline, period
 SLICE = 5
+
+T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +40,31 @@ def set_slice(milliseconds: float) -> None:
     buffer = ctypes.create_string_buffer(ATTRIBUTES.pack(*attributes), ATTRIBUTES.size)
     if call(0, 0, buffer, 0):
         log.debug("the slice of a thread stays as it is: %s", os.strerror(ctypes.get_errno()))
+
+
+class Turn:
+    """When this process last gave way."""
+
+    ended = 0
+
+
+def give_way() -> None:
+    """Let threads that wait for the core run first, if this process has computed for some time.
+
+    The kernel takes a core from a thread only at its ticks, up to 4 ms apart, where those that wait have used
+    more than their share: such is a thread that answers redirects and yields until the next one comes.
+    """
+    now = time.perf_counter_ns()
+    if now - Turn.ended > YIELD_NS:
+        os.sched_yield()
+        Turn.ended = time.perf_counter_ns()
+
+
+def giving_way(items: Iterable[T]) -> Iterator[T]:
+    """The items, one by one, giving way before each."""
+    for item in items:
+        give_way()
+        yield item
 
 
 def lower_priority(steps: int) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from app.core.error_boundary import ErrorBoundary
+from app.core.scheduling import giving_way
 from app.journal import segments
 from app.journal.codec import FORMATS, LONGEST_LINE, Visit
 
@@ -57,7 +58,7 @@ def decode_lines(errors: ErrorBoundary, chunk: Chunk) -> list[Visit | None]:
     """The clicks of a chunk, None for each damaged line."""
     decode = FORMATS[segments.version_of(chunk.name) or ""].decode
     with errors.attempt():
-        return [decode(line) for line in chunk.lines]
+        return list(map(decode, giving_way(chunk.lines)))
     found: list[Visit | None] = []
     for line in chunk.lines:
         found.append(None)

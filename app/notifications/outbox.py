@@ -16,6 +16,7 @@ from app.audit.services import Object, record
 from app.core.clock import now
 from app.core.database import AnySession, begin_write
 from app.core.leases import is_free, precise_now
+from app.core.scheduling import give_way
 from app.core.wakeups.bell import OUTBOX, wake_on_insert
 from app.i18n.messages import in_english
 from app.i18n.messages import lazy_gettext as _l
@@ -60,6 +61,7 @@ def deliver(
     datetime: dt.datetime | None = None,
 ) -> Delivery:
     """Add a delivery of `data` that is due at once. `datetime`: when the event happened, if not just now."""
+    give_way()  # others follow, and each takes a while to write
     delivery = Delivery(
         handler_id=handler_id,
         type=type_,

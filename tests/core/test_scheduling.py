@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from app.core import scheduling
 from app.core.scheduling import LONG_MS, SHORT_MS, set_slice
 from app.http_server.dispatcher import POOLS
 from tests.server import Server
@@ -52,3 +53,14 @@ def test_threads_that_answer_redirects_go_first(make_server: Callable[..., Serve
     assert web[LONG_MS] >= sum(pools)
     assert web[SHORT_MS] >= 2  # granian's thread and the event loop's
     assert set(web) == {SHORT_MS, LONG_MS}
+
+
+def test_who_computes_gives_way_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    moments, yields = iter([0, 100, 150, 300, 320, 400]), []
+    monkeypatch.setattr(scheduling, "YIELD_NS", 200)
+    monkeypatch.setattr(scheduling.Turn, "ended", -1000)
+    monkeypatch.setattr(scheduling.time, "perf_counter_ns", lambda: next(moments))
+    monkeypatch.setattr(scheduling.os, "sched_yield", lambda: yields.append(True))
+    assert list(scheduling.giving_way("abcd")) == list("abcd")
+    assert len(yields) == 2, "at the first one, and 200 ns after that"
+    assert next(moments, None) is None

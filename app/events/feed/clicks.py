@@ -16,6 +16,7 @@ from app.analytics.click_reader import ClickBatch, ToldClick
 from app.analytics.readers import reader_of
 from app.core.clock import written_ms
 from app.core.database import AnySession
+from app.core.scheduling import giving_way
 from app.events.drafts import LinkAddress
 from app.events.feed.addresses import LinkAddresses
 from app.events.feed.cursors import Cursor
@@ -86,7 +87,8 @@ class BatchClicks:
     def events_of(self, row: Any) -> list[tuple[int, dict[str, Any]]]:
         """The events of an entry, each with its click's id."""
         return [
-            (click.id, self.event(click, row.position)) for click in self.by_position.get(row.position, ())
+            (click.id, self.event(click, row.position))
+            for click in giving_way(self.by_position.get(row.position, ()))
         ]
 
     def event(self, click: ToldClick, position: int) -> dict[str, Any]:

@@ -34,7 +34,7 @@ from app.notifications.outbox import PATIENCE, deliver
 from app.notifications.site import SiteUrls
 from app.notifications.transport import all_transports
 
-PAGE_SIZE = 1000
+PAGE_SIZE = 200  # two batches: what a page holds is worked on in one go
 MAX_WAITING = 200  # deliveries of one handler that wait: beyond that the feed is its queue
 MAX_LOGGED = 1000  # deliveries of clicks that are kept in a handler's log
 BATCH_SECONDS = 1.0  # between two batches of clicks that are not full
