@@ -3,8 +3,10 @@
 A thread with a short slice takes the core at once from one with a longer slice (Linux 6.12 and newer: the
 slice is `sched_runtime` of sched_setattr(2), 0.1 to 100 ms). With equal slices a thread that has work to do
 waits for the next tick, up to 4 ms, if all cores are busy. Older kernels ignore slices, and other systems
-have none: nothing is changed there. See docs/decisions/2026-11-24-slices-of-threads.md and 2026-11-26-giving-way.md.
+have none: nothing is changed there.
 """
+
+# see docs/decisions/2026-11-24-slices-of-threads.md, docs/decisions/2026-11-26-giving-way.md
 
 from __future__ import annotations
 
