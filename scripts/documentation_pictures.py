@@ -1,7 +1,8 @@
-"""Takes the pictures of docs/images: `python -m scripts.documentation_pictures` (needs Chromium and Caddy).
+"""Takes the pictures of docs/images: `python -m scripts.documentation_pictures`
 
-It starts an instance with the demo account and photographs its pages. With names, such as `links qr`, only
-these. tests/docs/test_pictures.py compares the names with those that the pages show.
+It needs Chromium, Caddy, and for paper pdftoppm (package poppler-utils). It starts an instance with the demo
+account and photographs its pages. With names, such as `links qr`, only these. tests/docs/test_pictures.py
+compares the names with those that the pages show.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import io
 import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -19,10 +21,10 @@ from typing import Any
 
 import requests
 from PIL import Image
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, Route, sync_playwright
 
 from app.core.folders import ROOT
-from scripts.picture_scenes import RECEIVER, SCENES, Links, first
+from scripts.picture_scenes import RECEIVER, SCENES, Links, Scene, first
 from tests.first_click import PASSWORD
 from tests.notifications.peers import Authority
 from tests.notifications.sinks import Sink
@@ -34,7 +36,15 @@ HOST = HOSTS[0]
 # the sign-in page shows its button, and asks it for nothing
 PROVIDER = {"OIDC_ISSUER": "https://id.example.com", "OIDC_CLIENT_ID": "waypost", "OIDC_NAME": "Example ID"}
 MEMBERS = {"editor": ("mira@example.com", "Mira Editor"), "viewer": ("noah@example.com", "Noah Viewer")}
+PIXELS = ("LinkedIn", "Meta (Facebook)")  # of the newsletter's link
 SIZE = {"width": 1280, "height": 820}
+PHONE_SIZE = {"width": 390, "height": 700}
+PHONE = (
+    "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) "
+    "Version/18.0 Mobile/15E148 Safari/604.1"
+)
+TABLE = "#dfe5e4"  # on which sheets of paper lie
+MARGIN = 24  # between them and around them
 COLORS = 128  # a picture of a page needs no more, and takes a third of the bytes
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
@@ -44,8 +54,8 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="of the pictures; all without any")
     names = parser.parse_args().names or list(SCENES)
     with tempfile.TemporaryDirectory() as folder:
-        settings = {"TRUSTED_PROXIES": "1", "ALLOW_PRIVATE_NETWORKS": "127.0.0.0/8", **PROVIDER}
-        server = Server(Path(folder) / "data", BASE_URL=f"https://{HOST}", **settings)
+        settings = {"TRUSTED_PROXIES": "1", "ALLOW_PRIVATE_NETWORKS": "127.0.0.0/8", "PIXEL_CONSENT": "ask"}
+        server = Server(Path(folder) / "data", BASE_URL=f"https://{HOST}", **settings, **PROVIDER)
         login = read_login(server.flask("seed")) | {"password": PASSWORD}
         own = ("users", "set-password", "--email", login["e-mail"], "--password-stdin")
         server.flask(*own, stdin=f"{PASSWORD}\n")
@@ -120,16 +130,22 @@ def take_all(server: Server, port: int, login: Mapping[str, str], names: list[st
         invite_members(browser, server, login["api key"])
         page = sign_in(browser, login)
         for name in names:
-            take(new_page(browser) if SCENES[name].is_signed_out else page, name, links)
+            scene = SCENES[name]
+            is_visitors = scene.is_signed_out or scene.is_phone
+            take(new_page(browser, is_phone=scene.is_phone) if is_visitors else page, name, links)
         browser.close()
 
 
 def read_links(server: Server, key: str) -> Links:
-    """All links but the last one, which goes to the trash. One gets a history."""
+    """All links but the last one, which goes to the trash. One gets a history, another one two pixels."""
     links: Links = call(server, key, "/links?results_per_page=100")
     call(server, key, f"/links/{links.pop()['id']}", "DELETE")
     changed = first(links, lambda link: link["last_datetime"])
     call(server, key, f"/links/{changed}", "POST", title="Early bird", utm_source="newsletter")
+    pixels = {pixel["name"]: pixel["id"] for pixel in call(server, key, "/pixels?results_per_page=100")}
+    chosen = {f"pixels_ids[{place}]": pixels[name] for place, name in enumerate(PIXELS)}
+    fired = first(links, lambda link: link["url"] == "newsletter")
+    call(server, key, f"/links/{fired}", "POST", **chosen)
     return links
 
 
@@ -152,14 +168,21 @@ def find_chromium() -> str:
     return found
 
 
-def new_page(browser: Browser) -> Page:
+def new_page(browser: Browser, *, is_phone: bool = False) -> Page:
     context = browser.new_context(
-        viewport=SIZE,  # type: ignore[arg-type]
+        viewport=PHONE_SIZE if is_phone else SIZE,  # type: ignore[arg-type]
         locale="en-GB",
         color_scheme="light",
-        user_agent=BROWSER,
+        user_agent=PHONE if is_phone else BROWSER,
     )
+    if is_phone:
+        context.route(lambda url: not url.startswith(f"https://{HOST}/"), stay)
     return context.new_page()
+
+
+def stay(route: Route) -> None:
+    """Keep the page that is about to go on to its destination: 204 leaves a browser where it is."""
+    route.fulfill(status=204)
 
 
 def sign_in(browser: Browser, login: Mapping[str, str]) -> Page:
@@ -178,10 +201,30 @@ def take(page: Page, name: str, links: Links) -> None:
     page.goto(f"https://{HOST}{path}", wait_until="networkidle")
     scene.act(page)
     page.wait_for_timeout(400)  # charts and dialogs move when they appear
-    shot = page.screenshot(full_page=scene.is_whole, animations="disabled")
-    picture = Image.open(io.BytesIO(shot)).convert("RGB").quantize(COLORS, dither=Image.Dither.NONE)
-    picture.save(FOLDER / f"{name}.png", optimize=True)
+    shot = photograph(page, scene).quantize(COLORS, dither=Image.Dither.NONE)
+    shot.save(FOLDER / f"{name}.png", optimize=True)
     sys.stdout.write(f"{name}: {path}, {(FOLDER / f'{name}.png').stat().st_size // 1024} KB\n")
+
+
+def photograph(page: Page, scene: Scene) -> Image.Image:
+    if scene.is_printed:
+        return lay_out(page.pdf(format="A4", prefer_css_page_size=True))
+    shot = page.screenshot(full_page=scene.is_whole, animations="disabled")
+    return Image.open(io.BytesIO(shot)).convert("RGB")
+
+
+def lay_out(paper: bytes) -> Image.Image:
+    """The first two pages of a PDF file, beside each other."""
+    width = (SIZE["width"] - 3 * MARGIN) // 2
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder)
+        options = ("-png", "-l", "2", "-scale-to-x", str(width), "-scale-to-y", "-1", "-")
+        subprocess.run(["pdftoppm", *options, target / "sheet"], input=paper, check=True)
+        sheets = [Image.open(path).convert("RGB") for path in sorted(target.iterdir())]
+    table = Image.new("RGB", (SIZE["width"], sheets[0].height + 2 * MARGIN), TABLE)
+    for place, sheet in enumerate(sheets):
+        table.paste(sheet, (MARGIN + place * (width + MARGIN), MARGIN))
+    return table
 
 
 if __name__ == "__main__":

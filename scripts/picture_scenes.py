@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
+from urllib.parse import quote_plus
 
-from playwright.sync_api import Page
+from playwright.sync_api import Page, Route
 
+from scripts.example_site import ExampleSite, article, tour
 from tests.first_click import PASSWORD
 
 RECEIVER = "Order system"  # a webhook that is there, and answers
@@ -19,12 +22,17 @@ def show(page: Page) -> None:
 
 
 class Scene(NamedTuple):
-    """One picture. `path`: of its page; `act`: what is done there; `is_whole`: the page as long as it is."""
+    """One picture. `path`: of its page; `act`: what is done there; `is_whole`: the page as long as it is.
+
+    `is_printed`: its first two sheets of paper. `is_phone`: on a visitor's iPhone, signed out.
+    """
 
     path: str | Callable[[Links], str]
     act: Callable[[Page], None] = show
     is_whole: bool = False
+    is_printed: bool = False
     is_signed_out: bool = False
+    is_phone: bool = False
 
     def find(self, links: Links) -> str:
         return self.path if isinstance(self.path, str) else self.path(links)
@@ -48,12 +56,35 @@ def of_targeted_link(page: str = "") -> Callable[[Links], str]:
     )
 
 
+def last_month() -> tuple[str, str]:
+    """Its first and last day. A chart of it does not end in a day that has just begun."""
+    last = dt.datetime.now(dt.UTC).date().replace(day=1) - dt.timedelta(days=1)
+    return last.replace(day=1).isoformat(), last.isoformat()
+
+
 # --- what is done before the picture is taken
 
 
 def fill_destination(page: Page) -> None:
     page.get_by_label("Destination", exact=True).first.fill("https://example.com/spring")
     page.keyboard.press("Tab")
+
+
+def fetch_suggestions(page: Page) -> None:
+    """From a site on this machine. In the form, and in what the server says of it, it is example.com."""
+    destination = "https://example.com/tours/hills"
+    with ExampleSite(tour()) as site:
+
+        def ask(route: Route) -> None:
+            sent = route.request.post_data or ""
+            route.continue_(post_data=sent.replace(quote_plus(destination), quote_plus(site.url)))
+
+        page.route("**/suggestions", ask)
+        page.get_by_label("Destination", exact=True).first.fill(destination)
+        page.get_by_role("button", name="Fetch title and picture").click()
+        page.locator("#suggestions img").first.wait_for()
+        page.unroute("**/suggestions", ask)
+    page.locator("#suggestions legend bdi").evaluate("site => { site.textContent = 'example.com'; }")
 
 
 def open_section(title: str) -> Callable[[Page], None]:
@@ -180,6 +211,27 @@ def open_shared_page(page: Page) -> None:
     page.goto(address.inner_text(), wait_until="networkidle")
 
 
+def embed_statistics(page: Page) -> None:
+    page.get_by_label("Name").fill("Spring newsletter")
+    page.get_by_label("Period").select_option("custom")
+    for label, day in zip(("From", "To"), last_month(), strict=True):
+        page.get_by_label(label, exact=True).fill(day)
+    page.get_by_role("switch", name="Allow embedding").check()
+    page.get_by_role("button", name="Create share address").click()
+    with ExampleSite(article(page.locator("#share-snippet").inner_text())) as site:
+        page.goto(site.url, wait_until="networkidle")
+        page.frame_locator("iframe").locator("[data-chart] canvas").wait_for()
+
+
+def print_statistics(page: Page) -> None:
+    """All parts are there when the dialog of the browser would open."""
+    page.locator("[data-chart] canvas").wait_for()
+    page.evaluate("window.print = () => { document.documentElement.dataset.printed = 'yes'; }")
+    open_share_menu(page)
+    page.get_by_role("button", name="Print").click()
+    page.locator("html[data-printed]").wait_for()
+
+
 def choose_creating_key(page: Page) -> None:
     page.get_by_label("Name").fill("Phone")
     page.get_by_label("Permissions").select_option(label="Create links only")
@@ -211,6 +263,7 @@ def add_passkey(page: Page) -> None:
 SCENES: Mapping[str, Scene] = {
     "links": Scene("/dashboard/links/"),
     "create": Scene("/dashboard/links/new", fill_destination),
+    "fetch": Scene("/dashboard/links/new", fetch_suggestions),
     "alias-change": Scene(of_link("launch"), change_alias),
     "limits": Scene(of_link("sale"), open_section("Schedule & limits")),
     "redirect-type": Scene(of_link("video"), open_section("Address")),
@@ -235,6 +288,11 @@ SCENES: Mapping[str, Scene] = {
     "statistics": Scene("/dashboard/statistics/"),
     "statistics-reach": Scene("/dashboard/statistics/?period=12mo&country_code=DE"),
     "share-menu": Scene(of_link("newsletter", "/statistics/"), open_share_menu),
+    "printed-statistics": Scene(
+        of_link("newsletter", f"/statistics/?period=month&date={last_month()[0]}"),
+        print_statistics,
+        is_printed=True,
+    ),
     "share": Scene(lambda links: f"/dashboard/shares/new?link_id={links[0]['id']}"),
     "activity": Scene("/dashboard/activity"),
     "handler": Scene("/dashboard/handlers/new", choose_webhook),
@@ -253,6 +311,8 @@ SCENES: Mapping[str, Scene] = {
     "warning-page": Scene("/gallery", is_signed_out=True),
     "tap-page": Scene("/beta", is_signed_out=True),
     "not-active-page": Scene("/webinar", is_signed_out=True),
+    "consent-page": Scene("/newsletter", is_phone=True),
+    "app-page": Scene("/video", is_phone=True),
     "link-preview": Scene("/launch+", is_signed_out=True),
     # last, for they leave something that others would show
     "saved-views": Scene("/dashboard/links/?state=off", save_view),
@@ -263,6 +323,12 @@ SCENES: Mapping[str, Scene] = {
             f"/dashboard/shares/new?link_id={first(links, lambda link: link['url'] == 'newsletter')}"
         ),
         open_shared_page,
+    ),
+    "embedded-statistics": Scene(
+        lambda links: (
+            f"/dashboard/shares/new?link_id={first(links, lambda link: link['url'] == 'newsletter')}"
+        ),
+        embed_statistics,
     ),
     "passkeys": Scene("/dashboard/account/", add_passkey),
     "many-links": Scene("/dashboard/links/", create_many),

@@ -395,9 +395,20 @@ function paintWorld(box) {
     region.setAttribute("stroke", colour("--map-line"));
   }
   const svg = find("svg", box);
-  if (root.classList.contains("printing"))
-    svg?.setAttribute("viewBox", `0 0 ${box.clientWidth} ${box.clientHeight}`);
-  else svg?.removeAttribute("viewBox");
+  if (svg) fitToPaper(svg, box);
+}
+
+// on paper it is as wide as the paper, and as high as what its box shows of the map
+function fitToPaper(svg, box) {
+  svg.removeAttribute("viewBox");
+  svg.style.aspectRatio = "";
+  if (!root.classList.contains("printing")) return;
+  const map = svg.getBBox(); // smaller than the box, or larger where it is zoomed
+  const [left, top] = [Math.max(0, map.x), Math.max(0, map.y)];
+  const width = Math.min(box.clientWidth, map.x + map.width) - left;
+  const height = Math.min(box.clientHeight, map.y + map.height) - top;
+  svg.setAttribute("viewBox", `${left} ${top} ${width} ${height}`);
+  svg.style.aspectRatio = `${width} / ${height}`;
 }
 
 draw(document);

@@ -82,6 +82,22 @@ def test_all_parts_fit_on_a4(theme: Any, scope: str, desk: Page, site: str, past
     background = desk.evaluate("getComputedStyle(document.body).backgroundColor")
     assert background == "rgb(255, 255, 255)"
     assert average_of_chart(desk) > 200  # it is drawn on white
+    if desk.locator("[data-world] svg").count():
+        expect_whole_map(desk)
+
+
+def expect_whole_map(page: Page) -> None:
+    """As high as the world is, not as its box on the screen, and with its scale inside of the panel."""
+    svg, panel, scale = (
+        page.locator(selector).bounding_box()
+        for selector in ("[data-world] svg", ".panel-map", ".panel-map .scale")
+    )
+    assert svg
+    assert panel
+    assert scale
+    assert 1.8 < svg["width"] / svg["height"] < 2.4
+    assert svg["y"] + svg["height"] <= scale["y"] + 1
+    assert scale["y"] + scale["height"] <= panel["y"] + panel["height"]
 
 
 def average_of_chart(page: Page) -> float:
@@ -120,6 +136,8 @@ def test_after_printing_the_chart_is_as_before(desk: Page, site: str, past: Past
     desk.evaluate("dispatchEvent(new Event('afterprint'))")
     assert desk.locator("[data-chart] canvas").evaluate("c => [c.width, c.height]") == before
     assert not desk.evaluate("document.documentElement.classList.contains('printing')")
+    for svg in desk.locator("[data-world] svg").all():
+        assert svg.evaluate("s => [s.getAttribute('viewBox'), s.style.aspectRatio]") == [None, ""]
 
 
 def size_of(download: Download, path: Path) -> tuple[int, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import logging
 import re
 from collections import Counter as Count
 from collections.abc import Callable, Iterator
@@ -253,6 +254,14 @@ class TestTheDemo:
         assert done.exit_code == 0
         launches = session.scalars(select(Link.url).where(Link.title == "Launch day").order_by(Link.id)).all()
         assert launches == ["launch", f"launch-{services.list_users()[-1].id}"]
+
+
+def test_no_line_of_the_audit_log_hides_how_to_sign_in(
+    seed: Seed, session: Session, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    assert seed(*SMALL).exit_code == 0
+    assert [line.message for line in caplog.records if line.name == "waypost.audit"] == []
 
 
 def test_an_account_of_a_person_is_left_alone(

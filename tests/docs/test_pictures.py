@@ -28,5 +28,6 @@ def test_it_has_a_text_a_size_and_few_bytes(text: str, name: str) -> None:
     path = documentation_pictures.FOLDER / f"{name}.png"
     assert len(text) > 5, "who can't see it needs words"
     with Image.open(path) as picture:
-        assert picture.width == documentation_pictures.SIZE["width"]
+        size = documentation_pictures.PHONE_SIZE if SCENES[name].is_phone else documentation_pictures.SIZE
+        assert picture.width == size["width"]
     assert path.stat().st_size < MAX_BYTES

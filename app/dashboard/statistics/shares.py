@@ -134,7 +134,7 @@ def snippet(share: StatisticsShare, address: str) -> str:
     width, height = EMBED_SIZE
     return (
         f'<iframe src="{address}" title="{escape(share.name)}" width="{width}" height="{height}" '
-        'loading="lazy" referrerpolicy="no-referrer"></iframe>'
+        'style="border:0" loading="lazy" referrerpolicy="no-referrer"></iframe>'
     )
 
 

@@ -444,6 +444,7 @@ def test_it_is_embedded_where_its_owner_allows(
     share = session.scalars(select(StatisticsShare)).one()
     assert f"/dashboard/shared/{token_of(share)}/embed" in answer.text
     assert "&lt;iframe src=" in answer.text
+    assert "border:0" in answer.text  # browsers draw one around frames
     embedded = page_of(stranger, token_of(share), "/embed")
     assert embedded.status_code == 200
     assert embedded.headers["Content-Security-Policy"].endswith(f"frame-ancestors {allowed}; base-uri 'none'")
