@@ -19,11 +19,12 @@ from app.core.config import PREFIX, Settings
 from app.core.config_sources import masked
 from app.core.postgresql import psycopg
 from app.operations.checks.finding import plural
-from app.operations.database import heads, is_current, migrate_tables, scripts
+from app.operations.database import heads, is_current, migrate_tables
 from app.operations.database_copy import moving
 from app.operations.database_copy.copier import CopyProblem
 from app.operations.database_copy.targets import read_address
 from app.operations.processes import hold_lock
+from app.operations.revisions import newest_revisions
 
 NEWEST = "head"
 NICE = 10
@@ -92,7 +93,7 @@ def copy(target: str | None, *, replace_unstorable: bool, cancel: bool) -> None:
 
 
 def run(settings: Settings, address: str, *, replaces: bool) -> None:
-    if not is_current() or heads() != set(scripts().get_heads()):
+    if not is_current() or heads() != newest_revisions():
         raise click.ClickException("The tables are of another version: start the service once, then copy.")
     began, lines = time.monotonic(), ProgressLines()
     click.echo(f"Copying to {masked(address)} while the service runs.", err=True)

@@ -21,7 +21,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from app.accounts.setup import FILE, known_site, pending_address
 from app.cli.failures import Command
 from app.cli.reload import Reloads, begin, control_path, reload_running
-from app.cli.worker import work_under
+from app.cli.worker import load_worker, work_under
 from app.core.clock import now
 from app.core.config import Settings
 from app.core.extensions import db
@@ -39,7 +39,6 @@ from app.operations.processes import (
     notify,
     out_of_reach,
 )
-from app.redirects import bots, user_agent
 
 log = structlog.stdlib.get_logger("waypost")
 
@@ -139,10 +138,13 @@ class Serving:
 
         The worker is stopped last: it ingests what the web processes leave.
         """
-        from app.cli.web import make_server, serve_until_end  # large, and no other command needs it
+        # large, and no other command needs them
+        from app.cli.web import make_server, serve_until_end, warm
 
         log_uncaught()
         app = current_app.extensions[CREATE_APP](self.settings)
+        warm(app, self.role)
+        load_worker()
         share_memory()
         server = make_server(self.settings, self.listening)
         self.reloads.make_room = server.make_room
@@ -158,7 +160,7 @@ class Serving:
         if self.is_first:
             begin(self.reloads)
         try:
-            serve_until_end(server, app, self.role, tell_ready)
+            serve_until_end(server, app, tell_ready)
         except SystemExit:  # web processes had failed, too
             if not server.is_replaced:
                 raise
@@ -182,11 +184,8 @@ class Serving:
 def share_memory() -> None:
     """Prepares for forks, which share what is in memory by now until they write to it.
 
-    What all web processes need is loaded first. What the garbage collector looks at it also writes to, so it
-    is told to leave all this alone.
+    What the garbage collector looks at it also writes to, so it is told to leave all this alone.
     """
-    bots.warm()
-    user_agent.warm()
     gc.collect()
     gc.freeze()
 

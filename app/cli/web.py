@@ -22,6 +22,7 @@ from granian.constants import HTTPModes, Interfaces, Loops
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server.mp import MPServer
+from sqlalchemy.orm import configure_mappers
 
 from app.accounts.hashing import GATE, turn_of_process
 from app.cli.draining import admit_accepted, count_connections, refuse_newcomers, stop_accepting
@@ -34,6 +35,7 @@ from app.core.scheduling import SHORT_MS, set_slice
 from app.http_server.dispatcher import Dispatcher
 from app.http_server.granian_worker import Schedule, run_worker
 from app.http_server.pools import waiting_elsewhere
+from app.http_server.refusals import render_pages
 from app.net.traces import start_traces, stop_traces
 from app.operations.listening import BACKLOG, Listening
 from app.operations.processes import FAREWELLS, HANDOVER, leave_with_parent, out_of_reach
@@ -42,6 +44,7 @@ from app.redirects.cache import RowCacheWarmer
 from app.redirects.context import RedirectContext
 from app.redirects.poller import Poller
 from app.redirects.wsgi import Front
+from app.web.application import REDIRECTS
 
 # both measured beside busy pages: docs/decisions/2026-11-22-bodies-read-before-threads.md
 REDIRECT_THREADS = 4
@@ -135,7 +138,7 @@ def make_server(settings: Settings, listening: Listening) -> WebServer:
     )
 
 
-def serve_until_end(server: WebServer, app: Flask, role: str | None, ready: int) -> None:
+def serve_until_end(server: WebServer, app: Flask, ready: int) -> None:
     """Serves until a signal ends it, or until it is to make room. Each web process writes a byte to `ready`.
 
     The web processes are forks, and share the application as it is made: nothing of it may be open yet.
@@ -145,7 +148,7 @@ def serve_until_end(server: WebServer, app: Flask, role: str | None, ready: int)
     process.ready = ready
     server.serve(
         partial(run_process, process),
-        partial(make_front, process, app, role),
+        partial(make_front, process, app),
         wrap_loader=False,
     )
 
@@ -177,21 +180,35 @@ def run_process(process: Process, number: int, *arguments: Any) -> None:
     sys.stdout.flush()
 
 
-def make_front(process: Process, app: Flask, role: str | None) -> Front:
+def warm(app: Flask, role: str | None) -> None:
+    """Makes what every web process would make for itself, so that forks share it. Opens nothing."""
+    bots.warm()
+    user_agent.warm()
+    configure_mappers()
+    redirect_context = context_of(app)
+    redirect_context.role = role
+    redirect_context.compiled_links  # noqa: B018  compiles its statements
+    with app.app_context():
+        render_pages()
+
+
+def context_of(app: Flask) -> RedirectContext:
+    found: RedirectContext = app.extensions[REDIRECTS]
+    return found
+
+
+def make_front(process: Process, app: Flask) -> Front:
     process.app = app
-    redirect_context: RedirectContext = process.app.extensions["visits"]
+    redirect_context = context_of(app)
     counters.open(redirect_context.settings.data_dir, "web")
     start_traces(redirect_context.settings, "web")
     with process.app.app_context():
         if db.engine.dialect.name == "postgresql":
             limit_waiting(db.engine, PAGES)
-    redirect_context.role = role
     process.front = front = Front(process.app.wsgi_app, redirect_context)
     Poller(front.compiled_links).start()
-    if role != "owners":
+    if redirect_context.role != "owners":
         RowCacheWarmer(front.compiled_links).start()
-    bots.warm()
-    user_agent.warm()
     redirect_context.geolocation.refresh()
     return front
 

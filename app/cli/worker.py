@@ -55,9 +55,13 @@ def work_under(parent: int) -> None:
 
 
 def make_worker() -> Worker:
+    return load_worker()(current_app.config["WAYPOST"])
+
+
+def load_worker() -> type[Worker]:
     from app.jobs.worker import Worker  # heavy, and no other command needs it
 
-    return Worker(current_app.config["WAYPOST"])
+    return Worker
 
 
 def run(made: Worker) -> None:

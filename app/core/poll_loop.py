@@ -43,6 +43,10 @@ class Quiet:
         """Has the next look say that a turn is needed."""
         self.until = 0.0
 
+    def seconds_left(self) -> float:
+        """In how many seconds a turn is needed, if nothing is written."""
+        return self.until - time.monotonic()
+
 
 def stamp(path: Path) -> tuple[str, int, int]:
     """A value that changes with each write to a file."""
@@ -88,8 +92,10 @@ class PollLoop(threading.Thread):
     """A thread that takes turns. A turn that raises is logged, and followed by others.
 
     With `quiet` it takes none while that tells that there is nothing to do. `longest_seconds`: the longest
-    rest where turn after turn finds nothing.
+    rest where turn after turn finds nothing. With `is_watched` a `FileWatch` looks instead, and wakes it.
     """
+
+    is_watched = False
 
     def __init__(
         self,
@@ -106,6 +112,8 @@ class PollLoop(threading.Thread):
         self.quiet, self.longest_seconds = quiet, longest_seconds
         self.turn_errors = errors
         self.ended = threading.Event()
+        self.woken = threading.Event()
+        self.waits_for_news = False  # true also while it looks for some: what is written then is news
 
     def turn(self) -> object:
         """Does what there is to do now. Returns whether there may be more."""
@@ -113,17 +121,35 @@ class PollLoop(threading.Thread):
 
     def rest(self, seconds: float) -> None:
         """Waits, for `seconds` at most."""
-        self.ended.wait(seconds)
+        self.woken.wait(seconds)
+        self.woken.clear()  # before the turn: what wakes it from here on is read by the next one
+
+    def wake(self) -> None:
+        """Ends the rest, from any thread."""
+        self.woken.set()
+
+    def hear_news(self) -> None:
+        """Wakes it if it waits for news. One that has just had a turn rests as long as ever."""
+        if self.waits_for_news:
+            self.wake()
 
     def run(self) -> None:
-        take_turns(self.attempt_turn, self.rest, self.ended, self.poll_seconds, self.longest_seconds)
+        take_turns(self.attempt_turn, self.rest_or_wait, self.ended, self.poll_seconds, self.longest_seconds)
+
+    def rest_or_wait(self, seconds: float) -> None:
+        """Rests. Where others look for news, until they find some, or until something may come due."""
+        if self.quiet is not None and self.is_watched and self.waits_for_news:
+            seconds = max(seconds, self.quiet.seconds_left())
+        self.rest(seconds)
 
     def is_quiet(self) -> bool:
         """Whether this turn can be left out."""
         return self.quiet is not None and self.quiet.is_quiet()
 
     def attempt_turn(self) -> bool:
-        if self.is_quiet():
+        self.waits_for_news = True
+        self.waits_for_news = self.is_quiet()
+        if self.waits_for_news:
             return False
         moved = False
         with self.turn_errors.attempt() as made:
@@ -134,8 +160,13 @@ class PollLoop(threading.Thread):
             self.ended.wait(self.retry_seconds)
         return moved
 
+    def end(self) -> None:
+        """Has the loop end after the turn that is under way."""
+        self.ended.set()
+        self.wake()
+
     def stop(self, seconds: float | None = None) -> None:
         """Ends the loop, and waits for the turn that is under way, `seconds` at most."""
-        self.ended.set()
+        self.end()
         if self.is_alive():
             self.join(seconds)

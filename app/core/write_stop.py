@@ -54,8 +54,11 @@ def identify(database_url: str) -> str:
 
 def read_state(settings: Settings) -> CopyState | None:
     """The copy of the database in force; None where there is none."""
+    path = path_of(settings)
+    if not path.exists():  # nearly always, and an idle worker asks five times a second
+        return None
     with suppress(FileNotFoundError, ValueError, KeyError):  # a power cut may leave half of the file
-        found = json.loads((settings.data_dir / FILE).read_text(encoding="utf-8"))
+        found = json.loads(path.read_text(encoding="utf-8"))
         if found["database"] == identify(settings.database_url):
             return CopyState(Phase(found["phase"]), str(found["target"]))
     return None

@@ -86,7 +86,6 @@ class Dispatcher:
         self.streams = Streams(loop, self.pools["streams"])
         for pool in self.pools.values():
             pool.start()
-        loop.call_soon(self.bodies.sweep)
 
     def schedule(self, watcher: Watcher) -> None:
         """Answer a request or hand it on. Runs in granian's thread: it never waits and never raises."""

@@ -64,11 +64,7 @@ class Refusals:
         self.silent_until: dict[str, float] = {}
         with app.app_context():
             self.policy = csp.format_policy(csp.base_policy())
-            self.pages = {
-                (kind.page, language): answers.plain_page(kind.page, language).encode()
-                for kind in REFUSALS
-                for language in every_language()
-            }
+            self.pages = render_pages()
 
     def send(self, proto: AsgiProtocol, environ: Environ, kind: Refusal, more: str = "") -> None:
         self.complain(kind, more)
@@ -107,3 +103,12 @@ class Refusals:
         if now >= self.silent_until.get(kind.page, 0.0):
             self.silent_until[kind.page] = now + LOG_SECONDS
             log.warning("requests are refused: %s", " ".join(filter(None, (kind.title, more))))
+
+
+def render_pages() -> dict[tuple[str, str], bytes]:
+    """The page of each refusal in each language of visitors' pages."""
+    return {
+        (kind.page, language): answers.plain_page(kind.page, language).encode()
+        for kind in REFUSALS
+        for language in every_language()
+    }

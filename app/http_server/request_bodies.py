@@ -118,6 +118,7 @@ class RequestBodies:
         self.disk = ThreadPoolExecutor(2, "spool")
         self.ends_at: float | None = None
         self.tasks: set[asyncio.Task[None]] = set()
+        self.is_swept = False  # the next sweep is scheduled
 
     def run(self, work: Coroutine[Any, Any, None]) -> None:
         """Start a task that reads a body, and keep it: the loop itself holds only weak references."""
@@ -126,12 +127,14 @@ class RequestBodies:
         task.add_done_callback(self.tasks.discard)
 
     def sweep(self) -> None:
-        """Cut the bodies that are late, and schedule the next sweep."""
+        """Cut the bodies that are late, and schedule the next sweep if there are others."""
         now = time.monotonic()
         is_over = self.ends_at is not None and now > self.ends_at
         for reading in [each for each in self.readings if is_over or each.is_late(now)]:
             reading.end(is_slow=True)
-        self.loop.call_later(SWEEP_SECONDS, self.sweep)
+        self.is_swept = bool(self.readings)
+        if self.is_swept:
+            self.loop.call_later(SWEEP_SECONDS, self.sweep)
 
     def drain(self) -> None:
         """Give the bodies under way some seconds before the process ends."""
@@ -236,6 +239,9 @@ class RequestBodies:
             now = time.monotonic()
             self.make_room(reading, lambda _: 1, lambda each: each.rate(now))
         self.readings.add(reading)
+        if not self.is_swept:
+            self.is_swept = True
+            self.loop.call_later(SWEEP_SECONDS, self.sweep)
 
     def remove(self, reading: Reading) -> None:
         self.readings.discard(reading)

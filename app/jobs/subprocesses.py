@@ -100,7 +100,7 @@ class ProgramRunner(PollLoop):
                 self.errors.fail(id_, f"its process ended ({code})")
 
     def stop(self, seconds: float | None = None) -> None:
-        self.ended.set()
+        self.end()
         for _, process in list(self.running.values()):
             if process.poll() is None:
                 process.terminate()

@@ -26,6 +26,7 @@ from app.core.database import engine_options, prepare_engine
 from app.core.error_boundary import ErrorBoundary, flush_counts
 from app.core.file_copies import remove_old_copies
 from app.core.file_locks import lock_file
+from app.core.file_watch import FileWatch
 from app.core.patience import WORK
 from app.core.poll_loop import Quiet, quiet_database, take_turns
 from app.core.write_stop import is_stopped
@@ -50,6 +51,7 @@ from app.rate_limit.limiter import RateLimiter
 IDLE_SECONDS = 0.05
 INGEST_SECONDS = 8.0  # a step of the ingest at least so often: upkeep, and the rest of a killed process
 CHECKPOINT_SECONDS = 10.0
+LOOK_SECONDS = 0.2  # between two looks at SQLite's files for the threads beside the ingest
 LONGEST_IDLE = 0.2  # without visits: at 0.05 the polling alone took 7 % of a core
 RETRY_SECONDS, LONGEST_RETRY = 1.0, 30.0
 STAND_BY_SECONDS = 0.1  # the next generation of `serve` has its worker wait, and health says that none runs
@@ -202,20 +204,7 @@ class WorkerThreads:
         self.salts = SaltSharer(self.engine, settings)
         self.sequencer = Sequencer(self.engine, settings)
         self.pusher = EventPusher(self.engine, settings)
-
-    def start(self) -> None:
-        self.sender.start()
-        self.scheduler.start()
-        self.importer.start()
-        self.archiver.start()
-        self.favicons.start()
-        self.salts.start()
-        self.sequencer.start()
-        self.pusher.start()
-
-    def stop(self) -> None:
-        """Ends all threads. Work under way has LAST_SECONDS altogether; what takes longer is abandoned."""
-        parts = (
+        loops = (
             self.importer,
             self.archiver,
             self.sender,
@@ -225,10 +214,18 @@ class WorkerThreads:
             self.sequencer,
             self.pusher,
         )
+        self.threads = (*loops, FileWatch(LOOK_SECONDS, loops))
+
+    def start(self) -> None:
+        for thread in self.threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """Ends all threads. Work under way has LAST_SECONDS altogether; what takes longer is abandoned."""
         until = time.monotonic() + LAST_SECONDS
-        for part in parts:
-            part.ended.set()
-        for part in parts:
-            part.stop(max(0.0, until - time.monotonic()))
+        for thread in self.threads:
+            thread.end()
+        for thread in self.threads:
+            thread.stop(max(0.0, until - time.monotonic()))
         self.engine.dispose()
         self.rate_limiter.close()

@@ -104,6 +104,11 @@ class Sender(PollLoop):
             self.is_woken = True
             self.outcomes.put(None)
 
+    def end(self) -> None:
+        if self.listener is not None:
+            self.listener.end()  # it ends by itself, within a second or so
+        super().end()
+
     def note(self, came: Came | None) -> None:
         if came is None:
             self.is_woken = False
@@ -112,10 +117,7 @@ class Sender(PollLoop):
 
     def stop(self, seconds: float | None = 0.0) -> None:
         """Claim nothing more, and store the results that arrive within `seconds`. The rest is sent again."""
-        self.ended.set()
-        self.wake()
-        if self.listener is not None:
-            self.listener.ended.set()  # it ends by itself, within a second or so
+        self.end()
         until = time.monotonic() + (seconds or 0.0)
         for handler_queue in list(self.queues.values()):
             handler_queue.is_spoiled = True

@@ -23,6 +23,7 @@ from app.core.file_locks import wait_for_lock
 from app.core.read_only import address_of
 from app.operations.backups.before_upgrade import prepare_upgrade
 from app.operations.checks.settings import find_conflicts
+from app.operations.revisions import known_revisions, newest_revisions
 from app.operations.secret_key import require_secret_key
 from app.web.application import settings
 
@@ -138,24 +139,19 @@ def is_current() -> bool:
     """Whether nothing is left to migrate. Raises ClickException where a newer Waypost has migrated them."""
     if not is_there():
         return False
-    script, found = scripts(), heads()
-    if unknown := unknown_revisions(script, found):
+    found = heads()
+    if unknown := found - known_revisions():
         named = ", ".join(sorted(unknown))
         raise click.ClickException(f"a newer Waypost has written to this database: it is at {named}")
-    return found == set(script.get_heads())
-
-
-def unknown_revisions(script: ScriptDirectory, found: set[str]) -> set[str]:
-    """Those that a newer version has brought."""
-    return found - {revision.revision for revision in script.walk_revisions()}
+    return found == newest_revisions()
 
 
 def pending_migrations() -> list[Script]:
     """The migrations that are not applied yet, the next one first. None where a newer Waypost was here."""
-    pending, applied, script = [], heads(), scripts()
-    if unknown_revisions(script, applied):
+    pending, applied = [], heads()
+    if applied - known_revisions():
         return []
-    for revision in script.walk_revisions():  # there is one line of them, the newest first
+    for revision in scripts().walk_revisions():  # there is one line of them, the newest first
         if revision.revision in applied:
             break
         pending.append(revision)

@@ -8,7 +8,6 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +32,7 @@ from app.journal import segments
 from app.journal.segments import directory_of
 from app.operations import database
 from app.operations.metrics import read_journal_state
+from app.operations.revisions import known_revisions, newest_revisions
 from app.redirects.request_context import redirect_context
 from app.web.application import settings
 
@@ -72,23 +72,11 @@ def database_check(session: AnySession) -> Check:
 
 def migrations_check(session: AnySession) -> Check:
     found = database.heads_of(session.connection())
-    if found - known():
+    if found - known_revisions():
         # while a newer version takes over from this one, which its migrations keep in working order
         return {"ok": True, "detail": "a newer version has brought the tables up to date: reload or restart"}
-    is_current = found == newest()
+    is_current = found == newest_revisions()
     return {"ok": is_current, "detail": None if is_current else "the tables are of another version"}
-
-
-@cache
-def newest() -> set[str]:
-    """The newest migrations. Cached: the files do not change while a process runs."""
-    return set(database.scripts().get_heads())
-
-
-@cache
-def known() -> set[str]:
-    """All migrations of this version."""
-    return {revision.revision for revision in database.scripts().walk_revisions()}
 
 
 def secret_key_check(session: AnySession) -> Check:

@@ -204,7 +204,6 @@ def test_silence_and_slowness_end_a_body(run: Any, monkeypatch: Any) -> None:
         quick = reading(b"x", end=False)
         silent.began = slow.began = quick.began = clock[0]
         tasks = await begin(bodies, silent, slow, quick)
-        bodies.sweep()
         clock[0] += module.IDLE_SECONDS
         slow.waiting_since = quick.waiting_since = clock[0]  # these have just received bytes
         await asyncio.sleep(0.01)
@@ -236,7 +235,6 @@ def test_bodies_have_some_seconds_when_the_process_ends(run: Any, monkeypatch: A
 
     async def test(bodies: RequestBodies) -> None:
         task = asyncio.create_task(bodies.read(reading(b"x", end=False)))
-        bodies.sweep()
         bodies.drain()
         with pytest.raises(BodyCutError):
             await task

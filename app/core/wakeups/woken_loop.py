@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any, ClassVar
 
 from app.core.poll_loop import PollLoop
@@ -16,7 +15,6 @@ class WokenLoop(PollLoop):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.woken = threading.Event()
         self.listener: Listener | None = None
 
     @property
@@ -25,16 +23,10 @@ class WokenLoop(PollLoop):
         return self.listener is not None and self.listener.is_live
 
     def run(self) -> None:
-        self.listener = start_listener({self.topic: self.woken.set})
+        self.listener = start_listener({self.topic: self.wake})
         super().run()
 
-    def rest(self, seconds: float) -> None:
-        self.woken.wait(seconds)
-        self.woken.clear()  # before the turn: what wakes it from here on is read by the next one
-
-    def stop(self, seconds: float | None = None) -> None:
-        self.ended.set()
-        self.woken.set()
+    def end(self) -> None:
         if self.listener is not None:
-            self.listener.ended.set()  # it ends by itself, within a second or so
-        super().stop(seconds)
+            self.listener.end()  # it ends by itself, within a second or so
+        super().end()

@@ -28,7 +28,8 @@ from app.journal import segments
 from app.operations.backups import postgres
 from app.operations.backups.keys import describe_without, holds_other_keys, key_files, write_keys
 from app.operations.backups.manifest import ENCRYPTED_KEYS, PLAIN_KEY, Manifest, UnusableBackup
-from app.operations.database import RESTORING, migrate_tables, scripts
+from app.operations.database import RESTORING, migrate_tables
+from app.operations.revisions import known_revisions
 
 DRAFT = ".restore-"
 # what an instance consists of and a start alone does not make. Daily salts stay: they are removed each night
@@ -46,7 +47,7 @@ def require_fit(made: Manifest, settings: Settings) -> None:
         raise UnusableBackup(
             f"This backup is of an instance on {made.database}; {PREFIX}DATABASE_URL is {kind}."
         )
-    if set(made.revisions) - {revision.revision for revision in scripts().walk_revisions()}:
+    if set(made.revisions) - known_revisions():
         raise UnusableBackup(f"A newer Waypost ({made.version}) made this backup: install that one first.")
 
 

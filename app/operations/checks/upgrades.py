@@ -12,6 +12,7 @@ from app.operations import database
 from app.operations.backups.backup_files import DIRECTORY
 from app.operations.backups.before_upgrade import UpgradePlan, list_backups, make_plan
 from app.operations.checks.finding import Finding, ok, plural, problem, warning
+from app.operations.revisions import known_revisions
 
 SHOWN = 3
 FEW_SECONDS = 10
@@ -19,7 +20,7 @@ FEW_SECONDS = 10
 
 def upgrade_check(settings: Settings) -> Iterator[Finding]:
     """What the next start changes: migrations, the backup before them, room, and roughly how long."""
-    if not database.heads() or database.unknown_revisions(database.scripts(), database.heads()):
+    if not database.heads() or database.heads() - known_revisions():
         return  # the next check says so
     if not (pending := database.pending_migrations()):
         yield ok(f"No upgrade is pending. {describe_kept(settings)}".strip())
