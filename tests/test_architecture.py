@@ -319,6 +319,7 @@ def normal(name: str) -> str:
 CALLED_BY_LIBRARIES = {
     *("process_bind_param", "process_result_value"),  # SQLAlchemy's types
     "raise_for_status",  # Authlib's client
+    "bind_field",  # WTForms' forms
     "process_formdata",  # WTForms' fields
     *("preprocess", "to_python"),  # an extension of Jinja, a converter of Werkzeug
     *("get_cookie_domain", "get_cookie_name", "get_cookie_path", "get_cookie_secure", "should_set_cookie"),

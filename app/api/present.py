@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
-from sqlalchemy import (
-    BindParameter,
-    ColumnElement,
-    FromClause,
-    Select,
-    String,
-    bindparam,
-    cast,
-    literal_column,
-    null,
-    select,
-    union_all,
-)
-
 from app.accounts.models import User, Workspace, WorkspaceInvitation, WorkspaceMember
+from app.api.related_rows import RelatedRows, made_beside, read_beside
 from app.core.clock import format_utc
-from app.core.extensions import db
 from app.domains.models import Domain
 from app.domains.proofs import proofs
 from app.domains.services import seen_as_anothers
 from app.events.types import CLICKED
-from app.links.clicks import COUNTS
-from app.links.models import Link, LinkTag, link_notification_handler, link_pixel
+from app.links.models import Link
 from app.notifications.click_filter import ClickFilter
 from app.notifications.event_types import told_types
 from app.notifications.models import NotificationHandler
@@ -38,71 +22,22 @@ from app.openapi.link_keys import LINK_KEYS
 from app.pixels.models import Pixel
 from app.projects.models import Project
 from app.trash.models import Trashed
-from app.web.urls import links_site, media_url, short_url_at
+from app.web.urls import media_url, short_url_at
 
 MASK = "********"
 LOOK_ALIKE = {
     "code": "look_alike",
     "detail": "This host looks like a domain that somebody else has here: visitors may take it for that.",
 }
-NOTHING: ColumnElement[Any] = cast(null(), String)
-
-
-def beside(kind: str, table: FromClause, number: str, text: ColumnElement[Any] = NOTHING) -> Select[Any]:
-    """A query for rows in another table; `kind` names them in the result."""
-    return select(literal_column(f"'{kind}'"), table.c.link_id.label("link_id"), table.c[number], text)
-
-
-# one query, built once: building it takes longer than running it, and each round trip takes longest
-ALL_BESIDE = (
-    beside("pixels", link_pixel, "pixel_id"),
-    beside("handlers", link_notification_handler, "notification_handler_id"),
-    beside("tags", LinkTag.__table__, "position", LinkTag.__table__.c.tag),
-    *(beside("clicks", counts, "clicks") for counts in COUNTS),
-)
-IDS: BindParameter[Any] = bindparam("ids", expanding=True)
-BESIDE = union_all(*(each.where(each.selected_columns.link_id.in_(IDS)) for each in ALL_BESIDE))
-BESIDE_ONE = union_all(*(each.where(each.selected_columns.link_id == bindparam("id")) for each in ALL_BESIDE))
-
-
-class RelatedRows:
-    """Data of links from other tables, read once for all links of a page.
-
-    Only ids are read: a page of 1,000 links needs no pixel's row, and no handler's secrets decrypted.
-    """
-
-    def __init__(self, links: Sequence[Link]) -> None:
-        self.domains = addresses({link.domain_id for link in links if link.domain_id})
-        self.found: dict[tuple[str, int], list[tuple[int, str | None]]] = defaultdict(list)
-        self.site = links_site()
-        for kind, link_id, number, text in self.read([link.id for link in links]):
-            self.found[kind, link_id].append((number, text))
-
-    @staticmethod
-    def read(ids: Sequence[int]) -> Iterable[Any]:
-        connection = db.session.connection()
-        if len(ids) == 1:  # a list of ids is written into the statement anew each time
-            return connection.execute(BESIDE_ONE, {"id": ids[0]})
-        return connection.execute(BESIDE, {"ids": ids})
-
-    def numbers(self, kind: str, link: Link) -> list[int]:
-        return sorted(number for number, _ in self.found.get((kind, link.id), ()))
-
-    def tags(self, link: Link) -> list[str | None]:
-        return [tag for _, tag in sorted(self.found.get(("tags", link.id), ()))]
-
-
-def addresses(ids: Collection[int]) -> dict[int, str]:
-    """Scheme and host of these domains, by id."""
-    if not ids:
-        return {}
-    found = db.session.execute(select(Domain.id, Domain.scheme, Domain.host).where(Domain.id.in_(ids)))
-    return {id_: f"{scheme}{host}" for id_, scheme, host in found}
 
 
 def links(rows: Sequence[Link]) -> list[dict[str, Any]]:
-    others = RelatedRows(rows)
+    others = RelatedRows(rows, read_beside([row.id for row in rows]))
     return [link(row, others) for row in rows]
+
+
+def new_link(row: Link) -> dict[str, Any]:
+    return link(row, RelatedRows([row], made_beside(row)))
 
 
 def link(row: Link, others: RelatedRows) -> dict[str, Any]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from flask import Response
 
 from app.accounts.ownership import get_owned
-from app.api import present
 from app.api.auth import request_access
 from app.api.blueprint import blueprint
+from app.api.related_rows import addresses
 from app.core.errors import FieldError, Invalid
 from app.input.data import RequestData
 from app.input.parsers import Rejected
@@ -34,7 +34,7 @@ def read(id: int) -> Response:
 
 
 def drawing(link: Link, look: qr.Look) -> qr.Drawing:
-    domains = present.addresses([link.domain_id] if link.domain_id else [])
+    domains = addresses([link.domain_id] if link.domain_id else [])
     address = urls.short_url(link.url, domains.get(link.domain_id or 0))
     try:
         return qr.draw(address, look)

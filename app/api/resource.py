@@ -59,6 +59,10 @@ class Resource(ABC):
     def present(self, rows: Sequence[Any]) -> list[dict[str, Any]]:
         """Turns rows, or their columns alone, into objects, in order."""
 
+    def present_new(self, row: Any) -> dict[str, Any]:
+        """Turns a row that this transaction has created into the object that `present` makes of it."""
+        return self.present([row])[0]
+
     def hidden_state(self, row: Any) -> object:  # noqa: ARG002  rows of most kinds have none
         """What an edit changes and no answer shows: the entity tag covers it, too."""
         return None
@@ -90,9 +94,10 @@ class Resource(ABC):
         form = self.checked(sent)
         begin_write(db.session)
         made = self.create(request_access(), form.changes)
-        rows = made if isinstance(made, list) else [made]
-        answer = self.respond_to_write(rows, 201, is_many=isinstance(made, list))
-        answer.headers["Location"] = f"{urls.dashboard_site()}/api{self.path}/{rows[0].id}"
+        is_many = isinstance(made, list)
+        answer = answer_to_bulk(made) if is_many else self.answer_to_write(made, self.present_new(made), 201)
+        first = made[0] if is_many else made
+        answer.headers["Location"] = f"{urls.dashboard_site()}/api{self.path}/{first.id}"
         keep(answer)
         db.session.commit()
         return answer
@@ -108,7 +113,7 @@ class Resource(ABC):
         begin_write(db.session)
         # read again, since it may have been deleted or changed before the write began
         row = self.services.update(self.mine_to_write(id, conditions), form.changes)
-        answer = self.respond_to_write([row], 200)
+        answer = self.answer_to_write(row, self.present([row])[0], 200)
         db.session.commit()
         return answer
 
@@ -152,17 +157,19 @@ class Resource(ABC):
         form.require_valid()
         return form
 
-    def respond_to_write(self, rows: Sequence[Any], status: int, *, is_many: bool = False) -> Response:
-        """The answer to a write, made before the commit, so that it shows exactly what was written."""
-        if is_many:
-            ids = [row.id for row in rows]
-            return envelope.json_response({"data": {"id": ids[0], "ids": ids}}, status)
-        shown, is_whole = self.present(rows)[0], envelope.prefers_whole()
-        answer = envelope.json_response({"data": shown if is_whole else {"id": rows[0].id}}, status)
-        answer.headers["ETag"] = entity_tag(shown, self.hidden_state(rows[0]))
+    def answer_to_write(self, row: Any, shown: dict[str, Any], status: int) -> Response:
+        """The answer to a write, made before the commit, so that `shown` is exactly what was written."""
+        is_whole = envelope.prefers_whole()
+        answer = envelope.json_response({"data": shown if is_whole else {"id": row.id}}, status)
+        answer.headers["ETag"] = entity_tag(shown, self.hidden_state(row))
         if is_whole:
             answer.headers["Preference-Applied"] = "return=representation"
         return answer
+
+
+def answer_to_bulk(rows: Sequence[Any]) -> Response:
+    ids = [row.id for row in rows]
+    return envelope.json_response({"data": {"id": ids[0], "ids": ids}}, 201)
 
 
 ResourceClass = TypeVar("ResourceClass", bound=type[Resource])

@@ -42,6 +42,9 @@ class Links(Resource):
     def present(self, rows: Sequence[Any]) -> list[dict[str, Any]]:
         return present.links(rows)
 
+    def present_new(self, row: Any) -> dict[str, Any]:
+        return present.new_link(row)
+
     def hidden_state(self, row: Any) -> int:
         return int(row.password_version)
 

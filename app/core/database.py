@@ -135,6 +135,8 @@ def engine_options(settings: Settings) -> dict[str, Any]:
         return common | {
             "pool_size": 8,
             "max_overflow": 112,
+            # the one that was used last: a commit empties the caches of all other connections
+            "pool_use_lifo": True,
             "connect_args": {"uri": True, "check_same_thread": False, "factory": SyncedConnection},
         }
     return common | {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from typing import Any, ClassVar
 
 from wtforms import Field
@@ -69,7 +70,7 @@ class SentField(Field):
         """The value of this field when it is sent empty. Raises Rejected where it can't be empty."""
         if not self.can_be_empty:
             raise Rejected(_l("This can't be empty."), "required")
-        return self.clears_to
+        return copy(self.clears_to)
 
     def parse(self, text: str) -> Any:
         return text

@@ -9,9 +9,12 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Collection, Mapping
 from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
 
 from sqlalchemy import select
-from wtforms import Form
+from wtforms import Field, Form
+from wtforms.fields.core import UnboundField
+from wtforms.meta import DefaultMeta
 
 from app.core.config import Settings
 from app.core.errors import FieldError, Invalid, TooLarge
@@ -101,6 +104,26 @@ def owned_ids(workspace_id: int, model: type[Any], ids: Collection[int]) -> set[
     )
 
 
+class CopiedFields(DefaultMeta):
+    """Has each form copy its fields from those that were made first: to make one takes several times as long.
+
+    So `__init__` of a field sees no form, and what it makes is shared by all copies. What these change in
+    place is made in `process`.
+    """
+
+    def bind_field(self, form: Any, unbound_field: UnboundField, options: dict[str, Any]) -> Field:
+        made, name = _made.setdefault(unbound_field, {}), options["name"]
+        if name not in made:
+            made[name] = unbound_field.bind(None, **options, _meta=DefaultMeta())
+        field: Field = object.__new__(type(made[name]))  # `Field.__new__` would make an unbound one
+        field.__dict__.update(made[name].__dict__, meta=self, _form=form)
+        return field
+
+
+# fields of no form, by their declaration in a class and their name
+_made: WeakKeyDictionary[UnboundField, dict[str, Field]] = WeakKeyDictionary()
+
+
 class ResourceForm(Form):
     """The input of one resource, on create (`stored` is None) and on update.
 
@@ -110,6 +133,8 @@ class ResourceForm(Form):
     `settings` and `host` (of the request, such as `go.example:8000`): which addresses are allowed, and which
     ones are this instance's.
     """
+
+    Meta = CopiedFields
 
     #: fields that are ignored on update, and those that are ignored on create
     create_only: ClassVar[frozenset[str]] = frozenset()

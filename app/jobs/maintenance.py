@@ -9,11 +9,13 @@ from pathlib import Path
 from sqlalchemy import Engine, delete, func, select
 
 from app.core.clock import now
+from app.core.database import WAIT_MILLISECONDS
 from app.core.file_locks import is_held
 from app.links.models import PlanChange
 
 CHANGES_RETENTION = dt.timedelta(hours=1)
 LARGE_WAL = 64 * 1024 * 1024
+LONG_WAL = 4096  # pages, 16 MiB: what is added to the file's end takes longer to sync
 WORKER_LOCK = "worker.lock"  # held by the active worker; others stand by
 
 
@@ -45,12 +47,21 @@ def forget_heartbeat(data_dir: Path) -> None:
 
 
 def checkpoint(engine: Engine) -> None:
-    """Checkpoints main.db's log. Only the worker does: two at once can spoil a file before SQLite 3.51.3."""
+    """Checkpoints main.db's log. Only the worker does: two at once can spoil a file before SQLite 3.51.3.
+
+    While others write without pause the log would only grow. So once it is long, writes wait for the rest of
+    the checkpoint, and the next one begins the log anew in the space that it has.
+    """
     if engine.dialect.name != "sqlite":
         return
-    mode = "TRUNCATE" if wal_bytes(engine) > LARGE_WAL else "PASSIVE"
     with engine.connect() as connection:
-        connection.connection.cursor().execute(f"PRAGMA main.wal_checkpoint({mode})").fetchall()
+        cursor = connection.connection.cursor()
+        cursor.execute(f"PRAGMA busy_timeout = {WAIT_MILLISECONDS}")  # writes wait, too, for those who read
+        ((_, pages, _),) = cursor.execute("PRAGMA main.wal_checkpoint(PASSIVE)").fetchall()
+        if wal_bytes(engine) > LARGE_WAL:
+            cursor.execute("PRAGMA main.wal_checkpoint(TRUNCATE)").fetchall()
+        elif pages > LONG_WAL:
+            cursor.execute("PRAGMA main.wal_checkpoint(RESTART)").fetchall()
 
 
 def wal_bytes(engine: Engine) -> int:

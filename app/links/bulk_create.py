@@ -14,8 +14,9 @@ from app.links import uploads
 from app.links.aliases import claim_random, claim_those_free, key_of, random_alias
 from app.links.favicons import request_icons
 from app.links.history import PICTURES, note
+from app.links.insertion import insert_links
 from app.links.models import Link
-from app.links.relations import attach, attachments
+from app.links.relations import attach_first, attachments
 from app.links.schedule_events import expect
 from app.links.services import columns_of, keep_pictures, settle
 
@@ -28,8 +29,11 @@ def create_each(access: Access, wanted: Sequence[Changes]) -> list[Link | None]:
     Raises Invalid as `services.create` does; then none is created.
     """
     chosen = first_of_each_place(wanted)
+    found = {number: attachments(access.workspace_id, wanted[number]) for number in chosen}
     links = {number: built(access, wanted[number]) for number in chosen}
-    db.session.add_all(links.values())
+    insert_links(list(links.values()))
+    for number, link in links.items():
+        attach_first(link, found[number], wanted[number])
     db.session.flush()
     named = [links[number] for number in chosen if wanted[number].get("url")]
     lost = {link.id for link in named} - claim_those_free(named)
@@ -57,7 +61,6 @@ def first_of_each_place(wanted: Sequence[Changes]) -> list[int]:
 
 def built(access: Access, changes: Changes) -> Link:
     link = Link(**columns_of(changes), **access.row_columns, url=changes.get("url") or random_alias())
-    attach(link, attachments(access.workspace_id, changes), changes)
     settle(link)
     expect(link, {})
     keep_pictures([link], changes)

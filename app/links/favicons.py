@@ -105,7 +105,7 @@ def request_icons(workspace_id: int, user_id: int, destinations: Iterable[str]) 
 def are_settled(workspace_id: int, user_id: int, sites: Sequence[str]) -> bool:
     """Whether there is nothing to note: all sites were noted lately, or the user wants no icons."""
     params = {"workspace_id": workspace_id, "user_id": user_id, "sites": sites}
-    found, oldest = db.session.execute(NOTED, params).all(), now() - FRESH
+    found, oldest = db.session.connection().execute(NOTED, params).all(), now() - FRESH
     noted = {row.site for row in found if row.site and (row.due or row.datetime >= oldest)}
     return not found or noted.issuperset(sites)
 

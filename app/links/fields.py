@@ -56,9 +56,9 @@ class AliasField(SentField):
 class DestinationField(SentField):
     """One destination. `found` holds the parsed address, for rules that need more than the text."""
 
-    def __init__(self, label: str = "", **options: Any) -> None:
-        super().__init__(label, **options)
+    def process(self, *arguments: Any, **options: Any) -> None:
         self.found: list[Named] = []
+        super().process(*arguments, **options)
 
     def parse(self, text: str) -> str:
         self.found.append(Named(self.name, read_destination(text, self.meta.settings)))

@@ -10,6 +10,7 @@ from collections.abc import Collection
 from typing import Any, TypeVar
 
 from sqlalchemy import Table, select
+from sqlalchemy.orm.attributes import set_committed_value
 
 from app.core.errors import FieldError, Invalid
 from app.core.extensions import db
@@ -63,6 +64,13 @@ def attach(link: Link, found: dict[str, Any], changes: dict[str, Any]) -> None:
         setattr(link, name, rows)
     if "tags" in changes:
         link.tag_rows = [LinkTag(tag=tag, position=i) for i, tag in enumerate(changes["tags"])]
+
+
+def attach_first(link: Link, found: dict[str, Any], changes: dict[str, Any]) -> None:
+    """The same for a link that was just inserted: that nothing is attached yet need not be read."""
+    for name in (*found, *(["tag_rows"] if "tags" in changes else ())):
+        set_committed_value(link, name, [])
+    attach(link, found, changes)
 
 
 def attached_ids(link: Link, table: Table, column: str) -> list[int]:

@@ -15,9 +15,10 @@ from app.links import previous_uploads, uploads
 from app.links.aliases import claim, claim_random, random_alias, release
 from app.links.favicons import request_icons
 from app.links.history import PICTURES, changes_back_to, fields_of, note, note_change
+from app.links.insertion import insert_links
 from app.links.invalidation import place_of, replan
 from app.links.models import Link
-from app.links.relations import attach, attachments
+from app.links.relations import attach, attach_first, attachments
 from app.links.removal import delete as delete
 from app.links.removal import delete_many as delete_many
 from app.links.removal import restore as restore
@@ -49,12 +50,12 @@ def make(access: Access, changes: dict[str, Any], destinations: Sequence[str]) -
     links = [Link(**{**columns, "location_url": destination}) for destination in destinations]
     for link in links:
         link.url = changes.get("url") or changes.get("proposed_url") or random_alias()
-        attach(link, found, changes)
         settle(link)
         expect(link, {})
     keep_pictures(links, changes)
-    db.session.add_all(links)
-    db.session.flush()
+    insert_links(links)
+    for link in links:
+        attach_first(link, found, changes)
     if changes.get("url"):
         claim(links[0])
     else:

@@ -63,6 +63,28 @@ def test_a_tag_is_that_of_the_state_that_was_written(api: Api, path: str) -> Non
 
 
 @pytest.mark.databases
+def test_a_new_link_is_shown_with_all_that_it_was_created_with(api: Api) -> None:
+    """Without a query, so that nothing else may be beside it."""
+    pixels = [api.post("/pixels", KINDS["/pixels"][0]).json["data"]["id"] for _ in range(2)]
+    handler = api.post("/notification-handlers", KINDS["/notification-handlers"][0]).json["data"]["id"]
+    sent = {
+        "location_url": TO,
+        "tags": ["b", "a"],
+        "pixels_ids": pixels[::-1],
+        "email_reports": [handler],
+        "targeting_type": "country_code",
+        "targeting_country_code_key": ["DE"],
+        "targeting_country_code_value": ["https://example.com/de"],
+    }
+    made = api.post("/links", sent, headers={"Prefer": "return=representation"})
+    assert made.status_code == 201, made.text
+    shown = made.json["data"]
+    assert (shown["tags"], shown["pixels_ids"], shown["email_reports"]) == (["b", "a"], pixels, [handler])
+    read = api.get(f"/links/{shown['id']}")
+    assert (read.json["data"], read.headers["ETag"]) == (shown, made.headers["ETag"])
+
+
+@pytest.mark.databases
 @pytest.mark.parametrize("path", KINDS)
 def test_who_knows_the_state_gets_no_body(api: Api, path: str) -> None:
     row, tag = make(api, path)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import gc
+import weakref
 from types import SimpleNamespace
 from zoneinfo import ZoneInfo
 
@@ -281,6 +283,26 @@ def test_large_files_are_refused_before_anything_is_looked_up():
         Sample.refuse_large_files(RequestData([("file", Upload("f", b"x" * 11))]))
     assert caught.value.errors[0].field == "file"
     Sample.refuse_large_files(RequestData([("file", Upload("f", b"x" * 10)), ("name", "")]))
+
+
+def test_forms_share_nothing_that_one_of_them_changes():
+    first = read(("words", ""), ("number", "x"), ("name", "a"))
+    first.words.data.append("w")
+    first.once.ignore()
+    first.reject("name", "No.", "no")
+    second = read(("words", ""), ("name", "a"))
+    assert second.changes == {"words": [], "name": "a"}
+    assert (wrong(first), wrong(second)) == ([("name", "no"), ("number", "integer")], [])
+    assert second.number.raw_text() == ""
+
+
+def test_what_was_sent_is_not_kept_for_later_forms():
+    class Once(ResourceForm):
+        name = TextField("Name", most=10)
+
+    sent = weakref.ref(Once(RequestData([("name", "a")]), owner=OWNER))
+    gc.collect()
+    assert sent() is None
 
 
 # --- ids

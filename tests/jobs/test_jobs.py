@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
+from sqlalchemy import Connection, Engine, text
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
@@ -183,12 +184,20 @@ def test_old_changes_go_and_the_newest_stays(
     assert [row.alias for row in session.query(PlanChange).order_by(PlanChange.id)] == ["new", "newest"]
 
 
-@pytest.mark.parametrize("large", [10**12, 0], ids=["passive", "truncate"])
+@pytest.mark.parametrize(
+    ("large", "long"),
+    [
+        pytest.param(10**12, 10**12, id="passive"),
+        pytest.param(10**12, 0, id="restart"),
+        pytest.param(0, 10**12, id="truncate"),
+    ],
+)
 def test_the_log_is_brought_into_the_file(
-    large: int, settings: Settings, alice: User, session: scoped_session[Session], worker: Worker,
+    large: int, long: int, settings: Settings, alice: User, session: scoped_session[Session], worker: Worker,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.setattr(maintenance, "LARGE_WAL", large)
+    monkeypatch.setattr(maintenance, "LONG_WAL", long)
     session.remove()
     assert maintenance.wal_bytes(worker.engine) > 0
     before = (settings.data_dir / "main.db").stat().st_mtime_ns
@@ -197,3 +206,25 @@ def test_the_log_is_brought_into_the_file(
     with closing(sqlite3.connect(settings.data_dir / "main.db")) as alone:
         os.truncate(settings.data_dir / "main.db-wal", 0)  # its content is no longer needed
         assert alone.execute("SELECT email FROM user").fetchall() == [("alice@example.com",)]
+
+
+@pytest.mark.parametrize(("long", "grows"), [(10**12, True), (0, False)], ids=["short", "long"])
+def test_a_long_log_begins_anew_in_the_space_that_it_has(
+    long: int, grows: bool, factory: Factory, alice: User, worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where no checkpoint reaches its end, because there is always somebody who reads what is older."""
+    monkeypatch.setattr(maintenance, "LONG_WAL", long)
+    size_of, sizes = maintenance.wal_bytes, list[int]()
+    for _ in range(5):
+        with worker.engine.connect() as reader:
+            reader.execute(text("SELECT 1 FROM user")).all()
+            factory.add(PlanChange(domain_id=0, alias="meanwhile"))
+
+            def end_reading(engine: Engine, reader: Connection = reader) -> int:
+                reader.rollback()
+                return size_of(engine)
+
+            monkeypatch.setattr(maintenance, "wal_bytes", end_reading)
+            maintenance.checkpoint(worker.engine)
+        sizes.append(size_of(worker.engine))
+    assert (sizes[-1] > sizes[0]) is grows

@@ -70,7 +70,8 @@ class Sequencer(WokenLoop):
         if self.clicks is None:
             self.clicks = open_engine(self.settings)
         with Session(self.engine) as session:
-            return bool(sequence(session, self.clicks, self.site))
+            # what comes meanwhile can wait for others: a turn takes about as long for one draft as for twenty
+            return sequence(session, self.clicks, self.site) == BATCH_SIZE
 
 
 def sequence(session: Session, clicks: Engine, site: SiteUrls) -> int:
