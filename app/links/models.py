@@ -83,6 +83,14 @@ def folded_notes(notes: str | None, tags: Iterable[str]) -> str | None:
     return folded(notes, *tags).strip("\n") or None
 
 
+# what lists filter by and their pages are told by, of which a link has a few bytes: see
+# docs/decisions/2026-11-26-indexes-of-long-lists.md
+FILTERED = (
+    *("workspace_id", "id", "is_enabled", "project_id", "domain_id", "targeting_type"),
+    *("schedule", "start_date", "end_date", "clicks_limit", "clicks_limit_confirmation_is_enabled"),
+    *("sensitive_content", "app_linking_is_enabled", "cloaking_is_enabled", "datetime"),
+)
+NULLS_FIRST = {"last_datetime": "NULLS FIRST"}  # as lists have them; SQLite always does
 BATCHED = text("batch IS NOT NULL")
 STARTS, ENDS = text("start_due IS NOT NULL"), text("end_due IS NOT NULL")
 
@@ -91,7 +99,10 @@ class Link(db.Model):
     """A short link and all its settings. Columns have the contract's names."""
 
     __table_args__ = (
-        Index(None, "workspace_id", "id"),
+        Index(None, "workspace_id", "url", "id"),
+        Index(None, "workspace_id", "datetime", "id"),
+        Index(None, "workspace_id", "last_datetime", "id", postgresql_ops=NULLS_FIRST),
+        Index("ix_link_filtered", *FILTERED),
         Index("ix_link_start_due", "start_due", sqlite_where=STARTS, postgresql_where=STARTS),
         Index("ix_link_end_due", "end_due", sqlite_where=ENDS, postgresql_where=ENDS),
         {"sqlite_autoincrement": True},  # an id is never used again: clicks.db knows links by it alone
