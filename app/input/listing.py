@@ -157,7 +157,8 @@ def count_parts(
 def is_within(listing: Listing[Row], first: Block | Part, last: Block | Part) -> ColumnElement[bool]:
     """The condition for ids from a part to another. It also tells SQLite, which keeps no statistics, to read
     the rows in the order of their ids."""
-    return listing.model.id.between(first.first_id, last.last_id)
+    within: ColumnElement[bool] = listing.model.id.between(first.first_id, last.last_id)
+    return within
 
 
 def read_from_nearer_end(
