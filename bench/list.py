@@ -41,7 +41,8 @@ from app.core.extensions import db
 from app.dashboard.links.filters import LISTING, RULES
 from app.dashboard.links.states import STATES
 from app.domains.models import Domain
-from app.links.models import Alias, Link, LinkTag, folded_notes, link_notification_handler, link_pixel
+from app.links.models import Alias, Link, LinkTag, link_notification_handler, link_pixel
+from app.links.search_text import folded_notes
 from app.links.targeting import TYPES
 from app.notifications.models import NotificationHandler
 from app.pixels.models import Pixel

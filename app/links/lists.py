@@ -13,7 +13,8 @@ from app.input.listing import Listing, one_of, until
 from app.input.params import QueryParams
 from app.input.parsers import parse_boolean, parse_datetime, parse_integer
 from app.links.clicks import IN_ORDER, joined
-from app.links.models import SEARCHED, Link, LinkTag, folded, link_block, link_pixel
+from app.links.models import Link, LinkTag, link_block, link_pixel
+from app.links.search_text import SEARCHED, folded
 
 
 def searched(text: str, params: QueryParams) -> ColumnElement[bool]:

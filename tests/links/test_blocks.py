@@ -14,7 +14,8 @@ from sqlalchemy.orm import Session, scoped_session
 from app.accounts.models import User, Workspace
 from app.accounts.workspaces import access_of
 from app.input.blocks import BLOCK_BITS, Block, PageStart, Part, find_page_start, read_blocks, split
-from app.input.listing import Reach, find_page
+from app.input.listing import find_page
+from app.input.page_reading import Reach
 from app.links.lists import LISTING
 from app.links.models import Link, LinkTag, link_block
 from tests.factories import Factory

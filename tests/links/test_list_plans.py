@@ -12,7 +12,8 @@ from sqlalchemy.orm import Session, scoped_session
 from app.accounts.models import User
 from app.accounts.workspaces import access_of
 from app.dashboard.links.filters import LISTING
-from app.input.listing import Reach, find_page
+from app.input.listing import find_page
+from app.input.page_reading import Reach
 from tests.factories import Factory
 
 IDS, URLS, DATES, CHANGES = (
