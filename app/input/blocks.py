@@ -2,10 +2,11 @@
 
 A database finds the eight millionth row of a list by reading all rows before it. A block is 4,096 consecutive
 ids; triggers keep how many rows of an owner lie in each. A page is found by adding up some thousand counts
-and reading one block.
+and reading one block. What a filter finds is counted by parts of the list, each some blocks long, so that a
+page is found by reading one part.
 """
 
-# see docs/decisions/2026-11-25-blocks-of-links.md
+# see docs/decisions/2026-11-25-blocks-of-links.md, 2026-11-26-indexes-of-long-lists.md
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -15,6 +16,8 @@ from sqlalchemy import Table, select
 
 from app.core.extensions import db
 
+PARTS = 16  # of a long list: a far page reads at most one, and each is a query
+LEAST_OF_PART = 16  # blocks: more queries would take longer than they save
 BLOCK_BITS = 12  # as the triggers have it: app/migrations/versions/20261125_blocks_of_links_7e4b09c2d5a1.py
 
 
@@ -22,6 +25,22 @@ class Block(NamedTuple):
     """The number of an owner's rows whose ids have `number` above their lowest twelve bits."""
 
     number: int
+    size: int
+
+    @property
+    def first_id(self) -> int:
+        return self.number << BLOCK_BITS
+
+    @property
+    def last_id(self) -> int:
+        return self.first_id + (1 << BLOCK_BITS) - 1
+
+
+class Part(NamedTuple):
+    """The number of an owner's rows with these ids, or of those that a filter finds."""
+
+    first_id: int
+    last_id: int
     size: int
 
 
@@ -43,14 +62,20 @@ def read_blocks(table: Table, workspace_id: int) -> list[Block]:
     return [Block(*row) for row in db.session.execute(wanted)]
 
 
-def find_page_start(blocks: Sequence[Block], skipped: int, *, rising: bool) -> PageStart:
+def split(blocks: Sequence[Block]) -> list[Part]:
+    """The owner's blocks as at most `PARTS` parts that follow one another, each about as long."""
+    length = max(LEAST_OF_PART, -(-len(blocks) // PARTS))
+    some = [blocks[start : start + length] for start in range(0, len(blocks), length)]
+    return [Part(each[0].first_id, each[-1].last_id, sum(one.size for one in each)) for each in some]
+
+
+def find_page_start(blocks: Sequence[Block | Part], skipped: int, *, rising: bool) -> PageStart:
     """The block after `skipped` rows, counted from the lowest id (`rising`) or the highest.
 
     `skipped` must be less than the number of all rows.
     """
     for block in blocks if rising else reversed(blocks):
         if skipped < block.size:
-            first = block.number << BLOCK_BITS
-            return PageStart(first, first + (1 << BLOCK_BITS) - 1, skipped)
+            return PageStart(block.first_id, block.last_id, skipped)
         skipped -= block.size
     raise IndexError(skipped)

@@ -3,17 +3,18 @@
 A resource describes its list once, as a `Listing`. The API and the dashboard read it with `find_page`.
 """
 
+# see docs/decisions/2026-11-26-indexes-of-long-lists.md
 from __future__ import annotations
 
 import datetime as dt
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from functools import cache
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
-from sqlalchemy import BindParameter, ColumnElement, Select, Table, bindparam, func, or_, select, true
+from sqlalchemy import BindParameter, ColumnElement, Select, bindparam, func, or_, select, true
 from sqlalchemy.orm import InstrumentedAttribute
 
 from app.core.database import read_columns
@@ -21,40 +22,17 @@ from app.core.extensions import db
 from app.i18n.messages import lazy_digits
 from app.i18n.messages import lazy_gettext as _l
 from app.input.blocks import find_page_start, read_blocks
+from app.input.page_reading import Filter as Filter
+from app.input.page_reading import Listing as Listing
+from app.input.page_reading import Reach, Row, count, count_parts, read_from_nearer_end, read_ids
 from app.input.params import MAX_CHARACTERS, ParamReader, QueryParams, bounded, values_of
 from app.input.parsers import Rejected, parse_datetime, parse_integer, plain_whole
 
-Row = TypeVar("Row", bound=Any)
 SIZES = (10, 25, 50, 100, 250, 500, 1000)
 DEFAULT_SIZE = 25
 ORDER_TYPES = ("ASC", "DESC")
 NOT = "not"  # names the filters whose values are those that a row must not have
 MAX_VALUES = 50  # of one filter: each is a condition of the query
-
-#: reads one parameter (the others beside it) into a condition, None for none; raises Rejected
-Filter = Callable[[str, QueryParams], ColumnElement[bool] | None]
-
-
-@dataclass(frozen=True)
-class Listing(Generic[Row]):
-    """Description of one resource's list: its filters by parameter, its orders by the word of `order_by`.
-
-    `several`: the filters of which several values may be sent; a row must have one of them, or none where
-    `not` names the filter. `mine`: the condition for the user's rows, where that is not their `workspace_id`.
-    `beside`: for an order by a value that is not in the row, what joins it to the query. `blocks`: the table
-    that counts the rows by block of ids, for lists that may be very long.
-    """
-
-    model: type[Row]
-    filters: Mapping[str, Filter]
-    orders: Mapping[str, ColumnElement[Any] | InstrumentedAttribute[Any]]
-    several: Collection[str] = ()
-    mine: ColumnElement[bool] | None = None
-    beside: Mapping[str, Callable[[Select[Any]], Select[Any]]] = field(default_factory=dict)
-    blocks: Table | None = None
-
-    def is_by_id(self, order: str) -> bool:
-        return not order or self.orders[order] is self.model.id
 
 
 @dataclass(frozen=True)
@@ -97,39 +75,19 @@ def find_page(
     reader.require_valid()
     own = listing.model.workspace_id == workspace_id if listing.mine is None else listing.mine
     mine, skipped = [own, *conditions], (page - 1) * size
-    blocks = (
-        read_blocks(listing.blocks, workspace_id) if listing.blocks is not None and not conditions else None
-    )
-    total = sum(block.size for block in blocks) if blocks is not None else count(listing, mine)
+    blocks = read_blocks(listing.blocks, workspace_id) if listing.blocks is not None else []
+    parts = count_parts(listing, blocks, params, mine)
+    total = sum(part.size for part in parts) if parts else count(listing, mine)
     if skipped >= total:
         return Page([], page, size, total)
-    if blocks and listing.is_by_id(order[0]):
-        start = find_page_start(blocks, skipped, rising=order[1])
+    if len(parts) > 1 and listing.is_by_id(order[0]):
+        start = find_page_start(parts, skipped, rising=order[1])
         mine.append(listing.model.id >= start.first_id if order[1] else listing.model.id <= start.last_id)
         ids = read_ids(listing, order, mine, start.offset, size)
-    elif skipped < total // 2:
-        ids = read_ids(listing, order, mine, skipped, size)
-    else:  # what is skipped is read as well: from the end it is less
-        rest = total - skipped
-        most = min(size, rest)
-        ids = read_ids(listing, (order[0], not order[1]), mine, rest - most, most)[::-1]
+    else:
+        whole = sum(block.size for block in blocks) if conditions else 0
+        ids = read_from_nearer_end(listing, order, mine, parts, Reach(skipped, size, total, whole))
     return Page((load or load_rows)(listing.model, ids), page, size, total)
-
-
-def read_ids(
-    listing: Listing[Row],
-    order: tuple[str, bool],
-    conditions: Sequence[ColumnElement[bool]],
-    skipped: int,
-    most: int,
-) -> Sequence[int]:
-    """The ids of the first `most` rows after `skipped` ones."""
-    found = ordered(listing, order, select(listing.model.id).where(*conditions))
-    return db.session.scalars(found.limit(most).offset(skipped)).all()
-
-
-def count(listing: Listing[Row], conditions: Sequence[ColumnElement[bool]]) -> int:
-    return db.session.scalar(select(func.count()).select_from(listing.model).where(*conditions)) or 0
 
 
 def find_ids(
@@ -170,20 +128,6 @@ def load_columns(model: Any, ids: Sequence[int]) -> list[Any]:
 def columns_by_ids(model: Any) -> Select[Any]:
     ids: BindParameter[Any] = bindparam("ids", expanding=True)
     return read_columns(model).where(model.id.in_(ids))
-
-
-def ordered(listing: Listing[Row], order: tuple[str, bool], found: Select[Any]) -> Select[Any]:
-    """Sorts by the column, nulls lowest on every database, then by id, so that pages never overlap."""
-    name, rising = order
-    by_id = listing.model.id.asc() if rising else listing.model.id.desc()
-    if not name:
-        return found.order_by(by_id)
-    column = listing.orders[name]
-    found = listing.beside[name](found) if name in listing.beside else found
-    by_column = column.asc() if rising else column.desc()
-    if getattr(column, "nullable", False):  # for others this would only keep PostgreSQL from its indexes
-        by_column = by_column.nulls_first() if rising else by_column.nulls_last()
-    return found.order_by(by_column, by_id)
 
 
 def read_conditions(reader: ParamReader, listing: Listing[Row]) -> list[ColumnElement[bool]]:

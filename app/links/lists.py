@@ -13,7 +13,8 @@ from app.input.listing import Listing, one_of, until
 from app.input.params import QueryParams
 from app.input.parsers import parse_boolean, parse_datetime, parse_integer
 from app.links.clicks import IN_ORDER, joined
-from app.links.models import SEARCHED, Link, LinkTag, folded, link_block, link_pixel
+from app.links.models import Link, LinkTag, link_block, link_pixel
+from app.links.search_text import SEARCHED, folded
 
 
 def searched(text: str, params: QueryParams) -> ColumnElement[bool]:
@@ -48,8 +49,8 @@ def by_id(wanted: InstrumentedAttribute[int | None], text: str) -> ColumnElement
     return wanted == number if number else wanted.is_(None)
 
 
-def of_type(text: str, params: QueryParams) -> ColumnElement[bool]:  # noqa: ARG001
-    return Link.type == one_of(["link"])(text)
+def of_type(text: str, params: QueryParams) -> None:  # noqa: ARG001
+    one_of(["link"])(text)  # there is no other type, so this is a condition that all links meet
 
 
 def uses_pixel(text: str, params: QueryParams) -> ColumnElement[bool]:  # noqa: ARG001
@@ -84,4 +85,5 @@ LISTING = Listing(
     },
     beside={"clicks": joined},
     blocks=link_block,
+    elsewhere=("pixel_id", "tag"),
 )

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import unicodedata
-from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sqlalchemy import (
@@ -23,7 +21,6 @@ from sqlalchemy import (
     inspect,
     text,
 )
-from sqlalchemy.engine.default import DefaultExecutionContext
 from sqlalchemy.orm import InstanceState, Mapped, mapped_column, relationship
 
 from app.core.clock import now
@@ -32,6 +29,7 @@ from app.core.encryption import SealedJson
 from app.core.extensions import db
 from app.core.leases import Claimed
 from app.domains.models import Domain
+from app.links.search_text import SEARCHED, folded, folded_notes, folded_notes_of_row, folded_of_row
 from app.notifications.models import NotificationHandler
 from app.pixels.models import Pixel
 from app.projects.models import Project
@@ -60,29 +58,16 @@ link_notification_handler = Table(
 
 
 LONGEST_REASON = 512
-SEARCHED = ("url", "location_url", "title")
 
 
-def folded(*texts: str | None) -> str:
-    """The text that a search looks in: one line each, case-folded, in NFC. No database folds by Unicode."""
-    lines = "\n".join((text or "").replace("\n", " ") for text in texts)
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", lines).casefold())
-
-
-def folded_of_row(context: DefaultExecutionContext) -> str:
-    row: Mapping[str, Any] = context.get_current_parameters()  # type: ignore[no-untyped-call]
-    return folded(*(row.get(name) for name in SEARCHED))
-
-
-def folded_notes_of_row(context: DefaultExecutionContext) -> str | None:
-    row: Mapping[str, Any] = context.get_current_parameters()  # type: ignore[no-untyped-call]
-    return folded_notes(row.get("notes"), [])
-
-
-def folded_notes(notes: str | None, tags: Iterable[str]) -> str | None:
-    return folded(notes, *tags).strip("\n") or None
-
-
+# what lists filter by and their pages are told by, of which a link has a few bytes: see
+# docs/decisions/2026-11-26-indexes-of-long-lists.md
+FILTERED = (
+    *("workspace_id", "id", "is_enabled", "project_id", "domain_id", "targeting_type"),
+    *("schedule", "start_date", "end_date", "clicks_limit", "clicks_limit_confirmation_is_enabled"),
+    *("sensitive_content", "app_linking_is_enabled", "cloaking_is_enabled", "datetime"),
+)
+NULLS_FIRST = {"last_datetime": "NULLS FIRST"}  # as lists have them; SQLite always does
 BATCHED = text("batch IS NOT NULL")
 STARTS, ENDS = text("start_due IS NOT NULL"), text("end_due IS NOT NULL")
 
@@ -91,7 +76,10 @@ class Link(db.Model):
     """A short link and all its settings. Columns have the contract's names."""
 
     __table_args__ = (
-        Index(None, "workspace_id", "id"),
+        Index(None, "workspace_id", "url", "id"),
+        Index(None, "workspace_id", "datetime", "id"),
+        Index(None, "workspace_id", "last_datetime", "id", postgresql_ops=NULLS_FIRST),
+        Index("ix_link_filtered", *FILTERED),
         Index("ix_link_start_due", "start_due", sqlite_where=STARTS, postgresql_where=STARTS),
         Index("ix_link_end_due", "end_due", sqlite_where=ENDS, postgresql_where=ENDS),
         {"sqlite_autoincrement": True},  # an id is never used again: clicks.db knows links by it alone

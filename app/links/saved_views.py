@@ -18,7 +18,8 @@ from app.i18n.messages import lazy_digits
 from app.i18n.messages import lazy_gettext as _l
 from app.input.forms import Rejected, ResourceForm, TextField
 from app.input.params import MAX_QUERY
-from app.links.models import SavedView, folded
+from app.links.models import SavedView
+from app.links.search_text import folded
 
 MAX_VIEWS = 50  # of one user: all of them stand above the list
 

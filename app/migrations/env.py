@@ -29,6 +29,11 @@ def ours(name: str | None, kind: str, parents: Any) -> bool:
     return name in {None, CLICKS} if kind == "schema" else True
 
 
+def is_compared(item: Any, _name: str | None, kind: str, _is_reflected: bool, _other: Any) -> bool:
+    """Leave alone indexes that have nulls first: Alembic takes those of PostgreSQL for other ones."""
+    return kind != "index" or not item.dialect_kwargs.get("postgresql_ops")
+
+
 def render_item(kind: str, item: Any, autogen_context: Any) -> str | Literal[False]:  # noqa: ARG001  alembic's signature
     """Write the plain column type: a migration must not change when a class of the application does."""
     if kind == "type" and isinstance(item, sa.types.TypeDecorator):
@@ -54,6 +59,7 @@ def run() -> None:
             target_metadata=Base.metadata,
             include_schemas=True,
             include_name=ours,
+            include_object=is_compared,
             render_item=render_item,
             render_as_batch=True,
             compare_type=True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Column, and_, bindparam, case, exists, or_, select
+from sqlalchemy import Column, and_, bindparam, case, exists, func, or_, select
 
 from app.accounts.models import Workspace
 from app.domains.models import Domain
@@ -60,6 +60,7 @@ LINKS = (
     .order_by(Link.id)
     .limit(BATCH_SIZE)
 )
+NEWEST = select(func.max(Link.id))
 DOMAINS = (
     select(
         Domain.id,

@@ -16,7 +16,17 @@ from app.core.database_damage import note_damage
 from app.core.errors import StoreDown
 from app.core.patience import VISITS, Patience
 from app.core.postgresql import is_silence
-from app.redirects.queries import DOMAINS, LINK, LINKS, NAMES, NOTHING_SET, OF_EACH, PAGE_VALUES, PIXELS
+from app.redirects.queries import (
+    DOMAINS,
+    LINK,
+    LINKS,
+    NAMES,
+    NEWEST,
+    NOTHING_SET,
+    OF_EACH,
+    PAGE_VALUES,
+    PIXELS,
+)
 
 CONNECTIONS = 4  # shared by all threads of a process
 
@@ -150,6 +160,7 @@ class Store(DirectReader):
         super().__init__(settings, VISITS, CONNECTIONS)
         self.link_statement = Statement(LINK, self.engine)
         self.links_statement = Statement(LINKS, self.engine)
+        self.newest_statement = Statement(NEWEST, self.engine)
         self.domains_statement = Statement(DOMAINS, self.engine)
         self.page_statement = Statement(PAGE_VALUES, self.engine)
         self.pixels_statement = Statement(PIXELS, self.engine)
@@ -167,6 +178,10 @@ class Store(DirectReader):
     def links(self, after: int) -> list[tuple[str, Row]]:
         """The next links by id, after this id: each alias's key, and the columns as `link` returns them."""
         return [(key, self.link_row(rest)) for key, *rest in self.values(self.links_statement, after=after)]
+
+    def newest(self) -> int:
+        """The highest id of a link, 0 without links."""
+        return self.values(self.newest_statement)[0][0] or 0
 
     def page_details(self, link_id: int) -> Row | None:
         """The columns that the pages of a link show."""

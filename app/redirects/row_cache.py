@@ -15,7 +15,8 @@ from app.redirects.queries import OF_EACH
 
 SHELVES = 262_144
 HTTP = "http"  # all destinations here begin with it
-MAX_BYTES = 56 * 1024 * 1024  # of all lines: a million links of the usual length
+MAX_LINKS = 1_000_000  # of the usual length: as many as `MAX_BYTES` hold
+MAX_BYTES = 56 * 1024 * 1024  # of all lines
 NUMBERS = ("id", "workspace_id", "http_status_code", "password_version")
 
 

@@ -180,6 +180,22 @@ def test_each_step_reads_on_where_the_last_one_ended(plans: CompiledLinks) -> No
     assert not [one for one in told if "ORDER BY" in one]
 
 
+@pytest.mark.databases
+def test_only_as_many_are_read_as_it_holds(
+    plans: CompiledLinks, factory: Factory, owner: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The newest ones, and those that are made later."""
+    monkeypatch.setattr(cache, "MAX_LINKS", 2)
+    for name in ("one", "two", "three"):
+        factory.link(owner, name)
+    warmer = warmed(plans)
+    factory.link(owner, "four")
+    assert warmer.step()
+    kept = [name for name in ("one", "two", "three", "four") if plans.row_cache.get(0, name)]
+    assert kept == ["two", "three", "four"]
+    assert destination(plans, "/one")
+
+
 @pytest.mark.usefixtures("narrow")
 def test_new_links_are_seen_too_and_those_of_a_dropped_domain_again(
     plans: CompiledLinks, factory: Factory, owner: User

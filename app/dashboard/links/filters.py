@@ -63,4 +63,9 @@ OWN = {"search": find_words, "state": in_state, "rule": has_rule, "handler_id": 
 # `state` says more than `is_enabled`
 SHARED = {name: read for name, read in lists.LISTING.filters.items() if name != "is_enabled"}
 SEVERAL = ("state", "rule", "project_id", "domain_id", "tag", "pixel_id", "handler_id")
-LISTING = replace(lists.LISTING, filters={**SHARED, **OWN}, several=SEVERAL)
+LISTING = replace(
+    lists.LISTING,
+    filters={**SHARED, **OWN},
+    several=SEVERAL,
+    elsewhere=(*lists.LISTING.elsewhere, "handler_id"),
+)
