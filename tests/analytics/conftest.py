@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections import Counter as Tally
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +11,9 @@ from typing import Any
 import pytest
 from sqlalchemy import Table, select
 
+from app.analytics.clickhouse import ingest as clickhouse_ingest
+from app.analytics.clickhouse.client import clickhouse_of
+from app.analytics.clickhouse.schema import make_tables
 from app.analytics.engine import open_engine
 from app.analytics.ingest import Ingest
 from app.analytics.journal_import import ImportReport, JournalImport
@@ -19,6 +23,7 @@ from app.core.config import Settings
 from app.journal import segments
 from app.journal.codec import Visit, encode
 from app.journal.writer import Journal
+from tests.clickhouse_server import ClickHouseServer
 
 SUMS: dict[str, tuple[Any, str, str]] = {
     "link_quarter": (LinkQuarter, "link_id", "pageviews"),
@@ -65,6 +70,25 @@ class Tables:
 
     def damaged(self) -> int:
         return sum(lines for _reason, lines in self.all(Loss))
+
+
+@pytest.fixture(scope="session")
+def clickhouse_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClickHouseServer]:
+    server = ClickHouseServer(tmp_path_factory.mktemp("clickhouse"))
+    yield server.start()
+    server.stop()
+
+
+@pytest.fixture
+def clickhouse_url(clickhouse_server: ClickHouseServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of a database of this test's own. Nothing rests between two inserts."""
+    monkeypatch.setattr(clickhouse_ingest, "REST_SECONDS", 0)
+    name = f"test_{uuid.uuid4().hex}"
+    url = clickhouse_server.database(name)
+    make_tables(clickhouse_of(url))
+    yield url
+    clickhouse_of.cache_clear()
+    clickhouse_server.query(f"DROP DATABASE IF EXISTS {name}")
 
 
 @pytest.fixture

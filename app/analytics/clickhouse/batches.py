@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from app.analytics.batches import TOLD
 from app.analytics.click_reader import ClickBatch, ToldClick
-from app.analytics.clickhouse.conditions import numbers
+from app.analytics.clickhouse.conditions import kept_between
 from app.analytics.clickhouse.counting import Counting
 from app.analytics.periods import DAY_MS
 
@@ -23,11 +23,11 @@ def told_clicks(
     counting: Counting, workspace_id: int, batches: Sequence[ClickBatch], link_id: int | None
 ) -> list[ToldClick]:
     """The times of the batches choose the parts to be read: rows are in the order of their links."""
-    begin = min(batch.first_ms for batch in batches) // DAY_MS
+    first = min(batch.first_ms for batch in batches) // DAY_MS
+    last = max(batch.last_ms for batch in batches) // DAY_MS
     mine = [
         f"user_id = {workspace_id:d}",
-        # no click is kept under an earlier day than its own
-        f"shelf >= {max(begin, 0):d} AND shelf NOT IN {numbers(counting.pruned)}",
+        kept_between(counting.shelves(workspace_id), first, last),
         f"({' OR '.join(map(within, batches))})",
     ]
     if link_id is not None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
+from app.analytics.clickhouse.shelves import Shelves
 from app.analytics.dimensions import DIMENSIONS
 from app.analytics.periods import DAY_MS, QUARTER_MS
 from app.analytics.scope import Scope
@@ -48,18 +49,38 @@ def of_rolled(scope: Scope) -> str:
     return of_owner(scope) if scope.link_ids is not None else f"{of_owner(scope)} AND link_id = 0"
 
 
-def raw(scope: Scope, first_ms: int, last_ms: int, pruned: Iterable[int]) -> Condition:
-    """Single clicks from the beginning of the UTC day on in which the time begins."""
+def raw(
+    scope: Scope, first_ms: int, last_ms: int, shelves: Shelves, apart: Collection[int] = ()
+) -> Condition:
+    """Single clicks from the beginning of the UTC day on in which the time begins.
+
+    Without those of the days `apart`, which are counted by their roll-ups.
+    """
     begin = first_ms // DAY_MS * DAY_MS
     parts = [
         of_owner(scope),
         of_bots(scope),
-        f"shelf >= {max(begin // DAY_MS, 0):d}",  # no click is kept under an earlier day than its own
-        f"shelf NOT IN {numbers(pruned)}",
+        kept_between(shelves, begin // DAY_MS, (last_ms - 1) // DAY_MS),
         f"time_ms >= {begin:d} AND time_ms < {last_ms:d}",
     ]
+    if apart:
+        # a condition on the shelf alone leaves whole parts unread
+        mixed = [day for day in apart if day in shelves.late]
+        parts.append(f"shelf NOT IN {numbers(day for day in apart if day not in shelves.late)}")
+        parts += [f"NOT (shelf IN {numbers(mixed)} AND {DAY} = shelf)"] if mixed else []
     values: dict[str, Any] = {}
     for number, (name, value) in enumerate(scope.filters.items()):
         parts.append(f"{VALUE_COLUMNS[name]} = {{f{number}:String}}")
         values[f"f{number}"] = value or ""
     return Condition(" AND ".join(parts), values)
+
+
+def kept_between(shelves: Shelves, first: int, last: int) -> str:
+    """The shelves that are not removed and may hold clicks of these UTC days.
+
+    No click is kept under an earlier day than its own.
+    """
+    late = [shelf for shelf in shelves.late if shelf > last]
+    own = f"shelf >= {max(first, 0):d} AND shelf <= {last:d}"
+    some = f"({own} OR shelf IN {numbers(late)})" if late else own
+    return f"{some} AND shelf NOT IN {numbers(shelves.removed_since(first))}"

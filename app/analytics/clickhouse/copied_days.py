@@ -1,4 +1,4 @@
-"""Copies roll-ups of days whose single clicks are removed, to the shelf `COPIED` of ClickHouse.
+"""Copies roll-ups of days whose single clicks are removed, to the number `COPIED` of ClickHouse.
 
 They go in blocks of days, and of ids of owners or links. The place of a block is one number, in the order in
 which blocks are copied, so that how far the copy is can be stored.
@@ -13,8 +13,9 @@ from sqlalchemy import Engine, and_, func, select
 from sqlalchemy.engine import Connection
 
 from app.analytics.clickhouse.client import ClickHouse
-from app.analytics.clickhouse.counting import CHECKED, COPIED
+from app.analytics.clickhouse.counting import CHECKED
 from app.analytics.clickhouse.schema import OWNER_QUARTERS, QUARTERS, VALUES, VISITORS
+from app.analytics.clickhouse.shelves import COPIED
 from app.analytics.interned_texts import texts_of
 from app.analytics.periods import QUARTERS as A_DAY
 from app.analytics.rollup_models import LinkQuarter, LinkValue, OwnerDay, OwnerQuarter, OwnerValue
@@ -117,15 +118,15 @@ def insert_values(
             row.key if of_links else 0,
             row.dimension,
             row.is_bot,
-            row.day,
             texts.get(row.value_id, "") + texts.get(row.path_id, ""),
+            row.day,
             row.pageviews,
             row.visitors,
         )
         for row in rows
     ]
     if values:
-        server.insert("value", VALUES, values, token)
+        server.insert("day_value", VALUES, values, token)
 
 
 def insert_quarters(
@@ -137,7 +138,7 @@ def insert_quarters(
         (COPIED, owners[row.key], row.key if of_links else 0, row.is_bot, row.quarter, row.visitors)
         for row in rows
     ]
-    server.insert("visitor_quarter", VISITORS, visitors, token)
+    server.insert("day_visitor", VISITORS, visitors, token)
     if of_links:
         sums = [(owners[row.key], row.key, row.is_bot, row.quarter, row.pageviews) for row in rows]
         server.insert("link_quarter", QUARTERS, sums, token)
@@ -165,8 +166,8 @@ def count_sql(connection: Connection) -> dict[str, int]:
 
 def count_copied(server: ClickHouse, what: str) -> int:
     column, table = {
-        VALUES_COPIED: ("pageviews", f"value WHERE dimension = {CHECKED} AND"),
-        QUARTERS_COPIED: ("visitors", "visitor_quarter WHERE"),
+        VALUES_COPIED: ("pageviews", f"day_value WHERE dimension = {CHECKED} AND"),
+        QUARTERS_COPIED: ("visitors", "day_visitor WHERE"),
     }[what]
-    [(found,)] = server.query(f"SELECT sum({column}) FROM {table} shelf = {COPIED} AND link_id = 0")
+    [(found,)] = server.query(f"SELECT sum({column}) FROM {table} number = {COPIED} AND link_id = 0")
     return int(found)

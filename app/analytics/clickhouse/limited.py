@@ -13,9 +13,9 @@ from sqlalchemy import Engine, insert
 
 from app.analytics import counters
 from app.analytics.clickhouse.client import ClickHouse
-from app.analytics.clickhouse.counting import Counting
 from app.analytics.clickhouse.intents import Intent, find_intent, note_intent, remove_intent
 from app.analytics.clickhouse.rows import insert_clicks, note_entries
+from app.analytics.clickhouse.shelves import removed_shelves
 from app.analytics.limited import SOURCE, TAKEN, LimitedVisits, advance_generation
 from app.analytics.periods import DAY_MS
 from app.core.config import Settings
@@ -38,7 +38,7 @@ class LimitedToClickHouse(LimitedVisits):
             return False
         _, taken = self._state()
         visits = [visit for visit in self.visits_of(sorted(taken)).values() if visit]
-        removed = Counting(self._server).pruned
+        removed = removed_shelves(self._server)
         insert_clicks(self._server, intent.token, visits, intent.day, removed, retention)
         with self._clicks.begin() as connection:
             if remove_intent(connection, intent):

@@ -20,8 +20,7 @@ from app.analytics.clickhouse import batches as click_batches
 from app.analytics.clickhouse import single_clicks, top_links
 from app.analytics.clickhouse.client import ClickHouse, clickhouse_of
 from app.analytics.clickhouse.conditions import VALUE_COLUMNS, numbers
-from app.analytics.clickhouse.counting import CHECKED, Counting
-from app.analytics.day_state import noon
+from app.analytics.clickhouse.counting import Counting, Days
 from app.analytics.periods import QUARTERS, Period
 from app.analytics.query import StatisticsQuery
 from app.analytics.scope import BATCH_SIZE, NONE, Bind, Scope, VisitCounts, add_counts
@@ -46,17 +45,12 @@ class ClickHouseReader:
         return any(self._server.query(some.format(numbers(part))) for part in parts)
 
     def count_rows(self, workspace_id: int) -> int:
-        kept = f"user_id = {workspace_id:d} AND shelf NOT IN {numbers(self._counting.pruned)}"
+        removed = numbers(self._counting.shelves(workspace_id).removed)
+        kept = f"user_id = {workspace_id:d} AND shelf NOT IN {removed}"
         return int(self._server.query(f"SELECT count() FROM click WHERE {kept}")[0][0])
 
     def last_pruned(self, workspace_id: int, first: int, last: int) -> int | None:
-        [(found,)] = self._server.query(
-            f"SELECT maxOrNull(day) FROM value WHERE user_id = {workspace_id:d} AND link_id = 0 AND dimension"
-            f" = {CHECKED}"
-            f" AND shelf IN {numbers(self._counting.pruned)}"
-            f" AND day BETWEEN {first // QUARTERS:d} AND {(last - 1) // QUARTERS:d}"
-        )
-        return None if found is None else int(found)
+        return self._counting.last_removed(workspace_id, first, last)
 
     def by_day(self, scope: Scope, period: Period) -> list[VisitCounts]:
         counts = [NONE] * len(period.days)
@@ -76,12 +70,9 @@ class ClickHouseReader:
 
     def of_filter(self, scope: Scope, first: int, last: int) -> Quarters:
         found: Quarters = {}
-        [(name, value)] = scope.filters.items()
         rolled = self._many_rolled(scope, first, last)
         for part in scope.parts:
-            collect(found, self._counting.raw_quarters(part, first, last, rolled))
-            days = self._counting.value_days(part, name, value, first, last, rolled)
-            collect(found, [(noon(day), *counts) for day, *counts in days])
+            collect(found, self._counting.filtered_quarters(part, first, last, rolled))
         return dict(sorted(found.items()))
 
     def of_links(self, links: Sequence[int], period: Period) -> dict[int, list[int]]:
@@ -106,10 +97,11 @@ class ClickHouseReader:
             return {scope.filters[name] or "": counts} if counts.pageviews else {}
         found: Shares = {}
         for part in scope.parts:
-            days = self._rolled(part, first, last)
-            collect(found, self._counting.raw_groups(part, VALUE_COLUMNS[name], first, last, days))
-            if not scope.filters:  # no roll-up holds combinations of values
-                collect(found, self._counting.values(part, name, first, last, days))
+            if scope.filters:  # no roll-up holds combinations of values
+                collect(found, self._counting.raw_groups(part, VALUE_COLUMNS[name], first, last))
+            else:
+                rolled = self._whole_days(part, first, last)
+                collect(found, self._counting.values(part, name, first, last, rolled))
         return found
 
     def rank_values(self, found: Shares, limit: int) -> list[tuple[str | None, VisitCounts]]:
@@ -140,30 +132,18 @@ class ClickHouseReader:
     def _totals(self, scope: Scope, first: int, last: int, key: str) -> Quarters:
         found: Quarters = {}
         for part in scope.parts:
-            views = self._counting.pageviews(part, first, last, key)
-            collect(found, [(each, count, 0) for each, count in views])
-            collect(
-                found, [(each, 0, count) for each, count in self._counting.visitors(part, first, last, key)]
-            )
+            collect(found, self._counting.totals(part, first, last, key))
         return dict(sorted(found.items()))
 
-    def _rolled(self, scope: Scope, first: int, last: int) -> list[int]:
-        """The days within that are counted by roll-ups. Links have none before their clicks are removed."""
-        if scope.filters or scope.link_ids is not None:
-            return []
-        return [*self._whole_days(scope, first, last)]
-
-    def _many_rolled(self, scope: Scope, first: int, last: int) -> list[int]:
+    def _many_rolled(self, scope: Scope, first: int, last: int) -> Days:
         """The days within that are counted by roll-ups although there is a filter: of all links, and many."""
-        if scope.link_ids is not None:
-            return []
         days = self._whole_days(scope, first, last)
-        return [*days] if sum(days.values()) > day_state.MOST_FILTERED else []
+        return days if sum(each.clicks for each in days.values()) > day_state.MOST_FILTERED else {}
 
-    def _whole_days(self, scope: Scope, first: int, last: int) -> dict[int, int]:
-        """The clicks of the rolled up days that are within from their beginning to their end."""
-        days = self._counting.rolled_days(scope.workspace_id, first, last)
-        return {day: clicks for day, clicks in days.items() if day_state.is_whole(day, first, last)}
+    def _whole_days(self, scope: Scope, first: int, last: int) -> Days:
+        """The rolled up days that are within from their beginning to their end."""
+        days = self._counting.of_period(scope, first, last).rolled
+        return {day: each for day, each in days.items() if day_state.is_whole(day, first, last)}
 
 
 def collect(found: dict[Any, VisitCounts], rows: Sequence[tuple[Any, ...]]) -> None:

@@ -1,12 +1,21 @@
-"""Rolls up one shelf of ClickHouse."""
+"""Rolls up shelves of ClickHouse.
+
+A roll-up of a shelf has a number of its own, higher than all before it, which ends in the shelf. Rows are
+only added under it, and count from the moment on that `roll_up` says that it is complete. So a roll-up takes
+the place of an earlier one at once, and one that was killed on its way counts for nothing.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+
 from app.analytics.clickhouse.client import ClickHouse
-from app.analytics.clickhouse.conditions import DAY, VALUE_COLUMNS
-from app.analytics.clickhouse.counting import CHECKED
+from app.analytics.clickhouse.conditions import DAY, VALUE_COLUMNS, numbers
+from app.analytics.clickhouse.schema import BEGUN, SHELF, SHELVES
 from app.analytics.dimensions import DIMENSIONS
 from app.analytics.periods import QUARTER_MS
+
+BITS = SHELVES.bit_length() - 1
 
 
 def list_shelves(server: ClickHouse) -> list[int]:
@@ -18,59 +27,92 @@ def list_shelves(server: ClickHouse) -> list[int]:
     return [row[0] for row in found]
 
 
-def roll_up(server: ClickHouse, shelf: int, *, with_links: bool) -> None:
-    """Makes the roll-ups of a shelf: of each owner, and `with_links` of each link too."""
-    scopes = ["0"] + ["link_id"] * with_links
-    for table in ("visitor_quarter", "value"):
-        server.work(f"TRUNCATE TABLE {table}_draft")
-    for scope in scopes:
-        server.work(f"INSERT INTO visitor_quarter_draft {visitors(shelf, scope)}")
+def roll_up(server: ClickHouse, shelves: Collection[int], *, with_links: bool) -> list[int]:
+    """Adds roll-ups of some shelves: of each owner, and `with_links` of each link too. Returns their numbers,
+    which are not yet noted as complete."""
+    base = next_base(server)
+    made = [base + shelf for shelf in shelves]
+    note_states(server, made, BEGUN)
+    some = f"shelf IN {numbers(shelves)}"
+    # first: clicks that come while the values are counted must not seem to be among them
+    server.work(f"INSERT INTO rolled_clicks {held(base, some)}")
+    for scope in ["0"] + ["link_id"] * with_links:
+        server.work(f"INSERT INTO day_visitor {visitors(base, some, scope)}")
         for name in DIMENSIONS:
-            server.work(f"INSERT INTO value_draft {values(shelf, scope, name)}")
-    for table in ("visitor_quarter", "value"):
-        server.work(f"ALTER TABLE {table} REPLACE PARTITION {shelf:d} FROM {table}_draft")
-        server.work(f"TRUNCATE TABLE {table}_draft")
-    server.work(f"INSERT INTO rolled {held(shelf)}")  # last: it says that both are used
+            server.work(f"INSERT INTO day_value {values(base, some, scope, name)}")
+    return made
 
 
-def visitors(shelf: int, scope: str) -> str:
+def next_base(server: ClickHouse) -> int:
+    """A number that ends in the shelf 0: by the clock, but higher than all before it."""
+    [(found,)] = server.query(
+        f"SELECT greatest(toUInt64(toUnixTimestamp64Milli(now64(3))),"
+        f" bitShiftRight(max(number), {BITS}) + 1) FROM roll_up"
+    )
+    return int(found) << BITS
+
+
+def note_states(server: ClickHouse, made: Sequence[int], state: int) -> None:
+    rows = ", ".join(f"({number % SHELVES:d}, {number:d}, {state:d}, now64(3))" for number in made)
+    server.work(f"INSERT INTO roll_up (shelf, number, state, moment) VALUES {rows}")
+
+
+def held(base: int, some: str) -> str:
+    """How many clicks of each owner there are, of a shelf's own day and of other days."""
+    own = f"countIf({DAY} = shelf)"
+    return (
+        f"SELECT user_id, {base:d} + shelf AS number, {own}, count() - {own} FROM click WHERE {some}"
+        " GROUP BY user_id, number"
+    )
+
+
+def visitors(base: int, some: str, scope: str) -> str:
     """Visitors by the quarter of an hour in which they first came on a day."""
-    keys = "user_id, link, is_bot"
+    keys = "number, user_id, link, is_bot"
     first = f"toUInt32(intDiv(min(time_ms), {QUARTER_MS}))"
     return (
-        f"SELECT {shelf:d}, {keys}, quarter, count() FROM (SELECT user_id, toUInt64({scope}) AS link, is_bot,"
-        f" {first} AS quarter FROM click WHERE shelf = {shelf:d} AND visitor != ''"
+        f"SELECT {keys}, quarter, count() FROM (SELECT {base:d} + shelf AS number, user_id,"
+        f" toUInt64({scope}) AS link, is_bot, {first} AS quarter FROM click WHERE {some} AND visitor != ''"
         f" GROUP BY {keys}, {DAY}, visitor) GROUP BY {keys}, quarter"
     )
 
 
-def values(shelf: int, scope: str, name: str) -> str:
-    keys = "user_id, link, dimension, is_bot, day, text"
+def values(base: int, some: str, scope: str, name: str) -> str:
+    keys = "number, user_id, link, dimension, is_bot, text, day"
     return (
-        f"SELECT {shelf:d}, {keys}, count(), uniqExactIf(visitor, visitor != '') FROM (SELECT user_id,"
-        f" toUInt64({scope}) AS link, toUInt8({DIMENSIONS[name].number:d}) AS dimension, is_bot,"
-        f" toUInt16({DAY}) AS day, toString({VALUE_COLUMNS[name]}) AS text, visitor FROM click"
-        f" WHERE shelf = {shelf:d}) GROUP BY {keys}"
+        f"SELECT {keys}, count(), uniqExactIf(visitor, visitor != '') FROM (SELECT"
+        f" {base:d} + shelf AS number, user_id, toUInt64({scope}) AS link,"
+        f" toUInt8({DIMENSIONS[name].number:d}) AS dimension, is_bot,"
+        f" toString({VALUE_COLUMNS[name]}) AS text, toUInt16({DAY}) AS day, visitor FROM click"
+        f" WHERE {some}) GROUP BY {keys}"
     )
 
 
-def held(shelf: int) -> str:
-    """How many clicks of each owner the roll-ups of a shelf hold: 0 of one whose clicks are gone."""
-    there = (
-        f"SELECT user_id, pageviews FROM value WHERE shelf = {shelf:d} AND link_id = 0"
-        f" AND dimension = {CHECKED} AND day = shelf"
+def find_partial(server: ClickHouse, made: Sequence[int]) -> set[int]:
+    """The shelves of these roll-ups that have got more clicks of an owner than were counted first.
+
+    An owner's clicks are only ever removed all together, and then none of them is to be counted.
+    """
+    shelves = numbers(number % SHELVES for number in made)
+    found = server.query(
+        f"SELECT DISTINCT shelf FROM (SELECT shelf, user_id, sum(n) AS more FROM (SELECT toUInt64(shelf) AS"
+        f" shelf, user_id, toInt64(count()) AS n FROM click WHERE shelf IN {shelves} GROUP BY shelf, user_id"
+        f" UNION ALL SELECT {SHELF}, user_id, -toInt64(pageviews + late) FROM rolled_clicks"
+        f" WHERE number IN {numbers(made)}) GROUP BY shelf, user_id) WHERE more > 0"
     )
-    before = f"SELECT user_id, 0 FROM rolled WHERE shelf = {shelf:d}"
-    return (
-        f"SELECT {shelf:d}, user_id, sum(pageviews), now64(6) FROM ({there} UNION ALL {before})"
-        " GROUP BY user_id"
-    )
+    return {row[0] for row in found}
 
 
-def is_whole(server: ClickHouse, shelf: int) -> bool:
-    """Whether the roll-ups hold all single clicks of the shelf."""
-    [(held,)] = server.query(
-        f"SELECT sum(pageviews) FROM value WHERE shelf = {shelf:d} AND link_id = 0 AND dimension = {CHECKED}"
+def list_stale(server: ClickHouse, latest: str, seconds: int) -> list[int]:
+    """Roll-ups that are not among the `latest`, of shelves with none that is newer than that."""
+    found = server.query(
+        f"SELECT DISTINCT number FROM roll_up WHERE number NOT IN ({latest}) AND shelf NOT IN"
+        f" (SELECT shelf FROM roll_up WHERE moment > now64(3) - INTERVAL {seconds:d} SECOND)"
     )
-    [(there,)] = server.query(f"SELECT count() FROM click WHERE shelf = {shelf:d}")
-    return bool(held == there)
+    return [row[0] for row in found]
+
+
+def remove(server: ClickHouse, stale: Sequence[int]) -> None:
+    """Removes the rows of roll-ups that nobody reads. The server does it in its own time."""
+    for table in ("day_value", "day_visitor", "rolled_clicks", "roll_up"):
+        server.work(f"ALTER TABLE {table} DELETE WHERE number IN {numbers(stale)}")

@@ -12,9 +12,9 @@ from pathlib import Path
 from sqlalchemy import Engine
 
 from app.analytics.clickhouse.client import ClickHouse
-from app.analytics.clickhouse.counting import Counting
 from app.analytics.clickhouse.intents import Intent, find_intent, note_intent, remove_intent
 from app.analytics.clickhouse.rows import insert_clicks, note_entries
+from app.analytics.clickhouse.shelves import removed_shelves
 from app.analytics.lag import size
 from app.analytics.offsets import Moved, Offsets, move_offset
 from app.analytics.periods import DAY_MS
@@ -46,7 +46,7 @@ class SegmentBatches:
         with tracing.span("ingest clicks", {"waypost.bytes": intent.end - intent.start}) as span:
             visits = [visit for visit in journal_reader.decode_lines(errors, chunk) if visit]
             span.note({"waypost.clicks": len(visits)})
-            removed = Counting(self._server).pruned
+            removed = removed_shelves(self._server)
             insert_clicks(self._server, intent.token, visits, intent.day, removed, self._retention)
             with self._engine.begin() as connection:
                 move_offset(connection, name, "rows_offset", intent.start, intent.end)

@@ -63,7 +63,7 @@ def newest(
     columns = ", ".join(("time_ms", "id", "link_id", *DEVICE, *SHOWN))
     found: list[tuple[Any, ...]] = []
     for part in asked.scope.parts:
-        where = raw(part, begin, end, counting.pruned)
+        where = raw(part, begin, end, counting.shelves(part.workspace_id))
         found += counting.server.query(
             f"SELECT {columns} FROM click WHERE {where.text} AND time_ms >= {begin:d}"
             f" ORDER BY time_ms DESC, id DESC LIMIT {limit:d}",
@@ -85,7 +85,7 @@ def made(row: tuple[Any, ...]) -> LatestVisit:
 
 
 def latest_click(counting: Counting, link_id: int) -> dt.datetime | None:
-    where = raw(Scope(0, (link_id,)), 0, 2**62, counting.pruned)
+    where = raw(Scope(0, (link_id,)), 0, 2**62, counting.shelves(0))
     [(found,)] = counting.server.query(f"SELECT maxOrNull(time_ms) FROM click WHERE {where.text}")
     return None if found is None else dt.datetime.fromtimestamp(found // 1000, dt.UTC)
 
@@ -98,7 +98,7 @@ def by_minute(
     begin, end = (last - minutes + 1) * MINUTE_MS, (last + 1) * MINUTE_MS
     counts = [NONE] * minutes
     for part in asked.scope.parts:
-        where = raw(part, begin, end, counting.pruned)
+        where = raw(part, begin, end, counting.shelves(part.workspace_id))
         inside = f"{where.text} AND time_ms >= {begin:d}"
         found = counting.server.query(
             f"SELECT minute, sum(n), sum(v) FROM (SELECT intDiv(time_ms - {begin:d}, {MINUTE_MS}) AS minute,"
@@ -129,7 +129,7 @@ def visit_page(counting: Counting, scope: Scope, asked: StatisticsQuery, after: 
 
 
 def page_within(counting: Counting, scope: Scope, after: tuple[int, int], end: int) -> list[tuple[Any, ...]]:
-    where = raw(scope, after[0], end, counting.pruned)
+    where = raw(scope, after[0], end, counting.shelves(scope.workspace_id))
     columns = ", ".join(("time_ms", "id", "link_id", "is_bot", *TEXTS))
     return counting.server.query(
         f"SELECT {columns} FROM click WHERE {where.text} AND (time_ms, id) > ({after[0]:d}, {after[1]:d})"

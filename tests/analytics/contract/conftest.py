@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Iterator
-
 import pytest
-
-from app.analytics.clickhouse import ingest as clickhouse_ingest
-from app.analytics.clickhouse.client import clickhouse_of
-from app.analytics.clickhouse.schema import make_tables
-from tests.clickhouse_server import ClickHouseServer
 
 STORES = ("sqlite", "postgresql", "clickhouse")
 
@@ -24,25 +16,6 @@ def is_chosen(metafunc: pytest.Metafunc) -> bool:
     """Whether the module or the test itself says which stores it is for."""
     is_own = any(mark.args[0] == "store" for mark in metafunc.definition.iter_markers("parametrize"))
     return is_own or hasattr(metafunc.module, "store") or hasattr(metafunc.module, "pytestmark")
-
-
-@pytest.fixture(scope="session")
-def clickhouse_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClickHouseServer]:
-    server = ClickHouseServer(tmp_path_factory.mktemp("clickhouse"))
-    yield server.start()
-    server.stop()
-
-
-@pytest.fixture
-def clickhouse_url(clickhouse_server: ClickHouseServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The address of a database of this test's own. Nothing rests between two inserts."""
-    monkeypatch.setattr(clickhouse_ingest, "REST_SECONDS", 0)
-    name = f"test_{uuid.uuid4().hex}"
-    url = clickhouse_server.database(name)
-    make_tables(clickhouse_of(url))
-    yield url
-    clickhouse_of.cache_clear()
-    clickhouse_server.query(f"DROP DATABASE IF EXISTS {name}")
 
 
 @pytest.fixture
