@@ -10,7 +10,8 @@ from sqlalchemy import Table, insert
 from sqlalchemy.orm import make_transient_to_detached
 
 from app.core.extensions import db
-from app.links.models import SEARCHED, Link, folded, folded_notes
+from app.links.models import Link
+from app.links.search_text import SEARCHED, folded, folded_notes
 
 TABLE = cast("Table", Link.__table__)
 INSERT = insert(TABLE).returning(TABLE.c.id, sort_by_parameter_order=True)
