@@ -5,12 +5,13 @@ from __future__ import annotations
 import gc
 import os
 import signal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from flask import current_app
 from flask.cli import with_appcontext
 from sqlalchemy import Engine, event
+from sqlalchemy.orm import Session
 
 from app.cli.failures import Command
 from app.core.counters import counters
@@ -23,6 +24,11 @@ from app.operations.processes import LAST, end_process, leave_with_parent
 if TYPE_CHECKING:
     from app.jobs.worker import Worker
 
+# when SQLAlchemy has done, or is about to do, a part of what a statement takes
+STATEMENTS: dict[Any, tuple[str, ...]] = {
+    Engine: ("begin", "before_cursor_execute", "after_cursor_execute", "commit", "rollback"),
+    Session: ("do_orm_execute", "after_begin", "before_flush", "after_flush"),
+}
 NICE = 10  # visitors come first: on a busy core the worker gets a tenth of it
 
 
@@ -81,8 +87,9 @@ def let_redirects_pass() -> None:
     A low priority alone gives redirects more of the core, not sooner.
     """
     set_slice(WORKER_MS)
-    for moment in ("before_cursor_execute", "after_cursor_execute"):
-        event.listen(Engine, moment, lambda *_: give_way())
+    for target, moments in STATEMENTS.items():
+        for moment in moments:
+            event.listen(target, moment, lambda *_: give_way())
 
 
 def spare_collections() -> None:
