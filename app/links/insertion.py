@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from sqlalchemy import Table, insert
+from sqlalchemy import Table, insert, inspect
 from sqlalchemy.orm import make_transient_to_detached
 
 from app.core.extensions import db
@@ -35,7 +35,15 @@ def insert_links(links: Sequence[Link]) -> None:
     for link, row, id_ in zip(links, rows, ids, strict=True):
         link.__dict__.update(row, id=id_)
         make_transient_to_detached(link)
+        forget_rolled_back(link)
     db.session.add_all(links)
+
+
+def forget_rolled_back(link: Link) -> None:
+    """Drop an earlier link with this id that was rolled back: the session takes such a one for stored."""
+    earlier = db.session.identity_map.get(inspect(link).key)
+    if earlier is not None:
+        db.session.expunge(earlier)
 
 
 def row_of(link: Link) -> dict[str, Any]:

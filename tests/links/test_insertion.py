@@ -83,3 +83,19 @@ def test_every_column_has_its_value() -> None:
     assert {*row, "id"} == {column.key for column in Link.__table__.c}
     needed = {column.key for column in Link.__table__.c if not column.nullable}
     assert {name for name in needed if row.get(name) is None} == {"id", "workspace_id", "user_id"}
+
+
+@pytest.mark.databases
+def test_an_id_that_was_rolled_back_is_used_again(alice: User, session: scoped_session[Session]) -> None:
+    columns = {**access_of(alice).row_columns, "url": "abc", "location_url": "https://example.com/"}
+    session.commit()
+    gone, new = Link(**columns), Link(**{**columns, "url": "def"})
+    insert_links([gone])
+    used = gone.id
+    session.rollback()
+    insert_links([new])
+    session.commit()
+    is_same = new.id == used  # PostgreSQL gives it to nobody else
+    assert is_same == (session.get_bind().dialect.name == "sqlite")
+    assert session.get(Link, new.id) is new
+    assert (new.url, gone in session) == ("def", not is_same)
