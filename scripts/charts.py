@@ -29,7 +29,7 @@ STYLE: dict[Any, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
 }
-COLORS = ("#0b7268", "#b3541e")
+COLORS = ("#0b7268", "#b3541e", "#3d5a9e", "#8a5a9e", "#6b7d1f", "#a8324a")
 
 
 class Chart(NamedTuple):
@@ -62,6 +62,21 @@ CHARTS = (
         "milliseconds",
         {"start": "from the command to the first redirect", "cold_link": "first visit of a link"},
         {"limit of a start: 3 s": 3000, "limit of a first visit: 5 ms": 5},
+    ),
+    Chart(
+        "growth-year.svg",
+        "A year's statistics, all single clicks kept",
+        "clicks of the year",
+        "milliseconds of processor time",
+        {
+            "year_sqlite": "overview, SQLite",
+            "year_filter_sqlite": "slowest filter, SQLite",
+            "year_postgresql": "overview, PostgreSQL",
+            "year_filter_postgresql": "slowest filter, PostgreSQL",
+            "year_clickhouse": "overview, ClickHouse",
+            "year_filter_clickhouse": "slowest filter, ClickHouse",
+        },
+        {"limit of an overview: 100 ms": 100, "limit of a filter: 250 ms": 250},
     ),
 )
 
