@@ -3,9 +3,6 @@
 # see docs/decisions/2026-11-20-seed-replaces-its-own-account.md
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
 from random import Random
 
 import click
@@ -14,7 +11,7 @@ from flask.cli import with_appcontext
 from app.accounts import keys, setup
 from app.accounts.models import User
 from app.accounts.workspaces import access_of
-from app.cli.failures import Command
+from app.cli.failures import Command, quiet_log
 from app.core import clock
 from app.core.database import begin_write
 from app.core.extensions import db
@@ -45,25 +42,13 @@ def seed(email: str, links: int, clicks: int, days: int, rng: int) -> None:
     Run again, it replaces that account. Any other account with this address is left alone.
     """
     migrate_first()
-    with audit_log_lines_off():
+    with quiet_log():  # lines for each pixel and handler would hide how to sign in
         user, password = furnish(email, links, clicks, days, Random(rng))  # noqa: S311  a story, no secret
         begin_write(db.session)
         _, key = keys.create_key(access_of(user), "Demo")
         db.session.commit()
     click.echo(f"Sign in:   {setup.known_site(settings())}/login")
     click.echo(f"E-mail:    {user.email}\nPassword:  {password}\nAPI key:   {key}")
-
-
-@contextmanager
-def audit_log_lines_off() -> Iterator[None]:
-    """Lines for each pixel and handler would hide how to sign in. The audit log itself has its entries."""
-    log = logging.getLogger("waypost.audit")
-    before = log.level
-    log.setLevel(logging.WARNING)
-    try:
-        yield
-    finally:
-        log.setLevel(before)
 
 
 def furnish(email: str, links: int, clicks: int, days: int, rng: Random) -> tuple[User, str]:

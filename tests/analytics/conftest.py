@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Table, select
 
+from app.accounts.models import User
 from app.analytics.clickhouse import ingest as clickhouse_ingest
 from app.analytics.clickhouse.client import clickhouse_of
 from app.analytics.clickhouse.schema import make_tables
@@ -24,6 +25,7 @@ from app.journal import segments
 from app.journal.codec import Visit, encode
 from app.journal.writer import Journal
 from tests.clickhouse_server import ClickHouseServer
+from tests.factories import Factory
 
 SUMS: dict[str, tuple[Any, str, str]] = {
     "link_quarter": (LinkQuarter, "link_id", "pageviews"),
@@ -171,3 +173,14 @@ def run(settings: Settings, rescued: Path) -> RunImport:
             made.close()
 
     return import_all
+
+
+@pytest.fixture
+def loaded(visits: list[Visit], ingest: Ingest, journal: Journal, factory: Factory, alice: User) -> Any:
+    """A session that finds the module's `visits` in the tables, and Alice's links that they clicked."""
+    for id_ in sorted({visit.link_id for visit in visits if visit.user_id == alice.id}):
+        factory.link(alice, id=id_)
+    assert all(journal.append(encode(visit)) for visit in visits)
+    take_in(ingest)
+    factory.session.rollback()
+    return factory.session

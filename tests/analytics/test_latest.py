@@ -10,17 +10,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from app.accounts.models import User
-from app.analytics.ingest import Ingest
 from app.analytics.latest import by_minute, latest_click, latest_visits
 from app.analytics.statistics import StatisticsQuery
 from app.analytics.top_links import by_link
-from app.journal.codec import Visit, encode
-from app.journal.writer import Journal
+from app.journal.codec import Visit
 from app.redirects.user_agent import parse_device
-from tests.analytics.conftest import take_in
 from tests.analytics.load import Plain, load
-from tests.factories import Factory
 
 pytestmark = pytest.mark.databases
 BEGIN = dt.datetime(2026, 11, 20, tzinfo=dt.UTC)
@@ -37,16 +32,6 @@ def visits() -> list[Visit]:
     begin = end - 35 * 60_000
     late = [visit._replace(time_ms=begin + (visit.time_ms - begin) % (35 * 60_000)) for visit in around]
     return [*load(400, BEGIN, 1, LINKS, Random(2)), *late]
-
-
-@pytest.fixture
-def loaded(visits: list[Visit], ingest: Ingest, journal: Journal, factory: Factory, alice: User) -> Any:
-    for id_ in LINKS[alice.id]:
-        factory.link(alice, id=id_)
-    assert all(journal.append(encode(visit)) for visit in visits)
-    take_in(ingest)
-    factory.session.rollback()
-    return factory.session
 
 
 def asked(**fields: Any) -> StatisticsQuery:

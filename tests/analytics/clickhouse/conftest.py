@@ -11,18 +11,13 @@ from typing import Any
 
 import pytest
 
-from app.accounts.models import User
 from app.analytics.clickhouse import upkeep
 from app.analytics.clickhouse.client import ClickHouse, clickhouse_of
-from app.analytics.ingest import Ingest
 from app.analytics.upkeeps import open_upkeep
 from app.core.config import Settings
 from app.core.extensions import db
-from app.journal.codec import Visit, encode
-from app.journal.writer import Journal
-from tests.analytics.conftest import take_in
+from app.journal.codec import Visit
 from tests.analytics.load import load
-from tests.factories import Factory
 
 BEGIN = dt.datetime(2026, 10, 23, tzinfo=dt.UTC)
 LINKS = {1: (10, 11, 12), 2: (20,)}
@@ -49,16 +44,6 @@ def server(clickhouse_url: str) -> ClickHouse:
 @pytest.fixture(scope="module")
 def visits() -> list[Visit]:
     return load(400, BEGIN, 12, LINKS, Random(4))
-
-
-@pytest.fixture
-def loaded(visits: list[Visit], ingest: Ingest, journal: Journal, factory: Factory, alice: User) -> Any:
-    for id_ in LINKS[alice.id]:
-        factory.link(alice, id=id_)
-    assert all(journal.append(encode(visit)) for visit in visits)
-    take_in(ingest)
-    factory.session.rollback()
-    return factory.session
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ from zoneinfo import ZoneInfo
 import pytest
 import time_machine
 
-from app.accounts.models import User
 from app.analytics.erasure import erase_clicks
 from app.analytics.export import visit_rows
 from app.analytics.ingest import Ingest
@@ -26,13 +25,10 @@ from app.core.clock import written_ms
 from app.core.config import Settings
 from app.core.extensions import db
 from app.events.push.forecast import count_matches
-from app.journal.codec import Visit, encode
-from app.journal.writer import Journal
+from app.journal.codec import Visit
 from app.notifications.click_filter import ClickFilter
-from tests.analytics.conftest import take_in
 from tests.analytics.load import load, value
 from tests.analytics.test_statistics import END, LINKS, START, plain, questions
-from tests.factories import Factory
 
 BEGIN = dt.datetime(2026, 10, 23, tzinfo=dt.UTC)  # clocks are set back on the 25th in Berlin
 BERLIN, NEW_YORK, KOLKATA = map(ZoneInfo, ("Europe/Berlin", "America/New_York", "Asia/Kolkata"))
@@ -56,16 +52,6 @@ SCOPES: dict[str, dict[str, Any]] = {
 @pytest.fixture(scope="module")
 def visits() -> list[Visit]:
     return load(900, BEGIN, 12, LINKS, Random(4))
-
-
-@pytest.fixture
-def loaded(visits: list[Visit], ingest: Ingest, journal: Journal, factory: Factory, alice: User) -> Any:
-    for id_ in LINKS[alice.id]:
-        factory.link(alice, id=id_)
-    assert all(journal.append(encode(visit)) for visit in visits)
-    take_in(ingest)
-    factory.session.rollback()
-    return factory.session
 
 
 def differing(session: Any, visits: list[Visit], **more: Any) -> list[tuple[str, str]]:
