@@ -12,7 +12,8 @@ from pathlib import Path
 
 from app.core.extensions import migrate
 
-STATED = re.compile(r'^(revision|down_revision) = (?:"(\w+)"|None)$', re.MULTILINE)
+# Alembic writes the other quotes into a new file
+STATED = re.compile(r"""^(revision|down_revision) = (?:["'](\w+)["']|None)$""", re.MULTILINE)
 
 
 @cache
