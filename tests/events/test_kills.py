@@ -149,7 +149,10 @@ def check_feed(make_server: Callable[..., Server], visits: int, kills: int) -> N
         thread.start()
     for kill in range(1, kills + 1):
         part = visits * kill // (kills + 1)
-        wait_for(lambda part=part: crowd.asked >= part, f"{part} visits", seconds=SECONDS)
+        # the main process may give up only after it has answered, so that nobody would come any more
+        wait_for(
+            lambda part=part: is_serving(server) and crowd.asked >= part, f"{part} visits", seconds=SECONDS
+        )
         kill_one(server, luck)
     for thread in crowd.threads:
         while thread.is_alive():
