@@ -30,10 +30,17 @@ OF_COLOURS = ["color-contrast", "link-in-text-block"]  # the rules whose outcome
 NARROW = {"width": 320, "height": 640}
 
 
+# what appears is paler until it is there
+SETTLED = """() => Promise.allSettled(document.getAnimations()
+    .filter((each) => each.effect?.getComputedTiming().iterations !== Infinity).map((each) => each.finished))
+    .then(() => null)"""
+
+
 def violations(page: Page, within: str = "html", rules: list[str] | None = None) -> list[Any]:
     """What axe finds. Its source is evaluated, because the pages' policy blocks added script tags."""
     if page.evaluate("typeof axe") == "undefined":
         page.evaluate(AXE)
+    page.evaluate(SETTLED)
     found = page.evaluate(
         "([within, only]) => axe.run(within, {runOnly: only, preload: false})", [within, rules or TAGS]
     )
