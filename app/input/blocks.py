@@ -36,7 +36,7 @@ class Block(NamedTuple):
         return self.first_id + (1 << BLOCK_BITS) - 1
 
 
-class Part(NamedTuple):
+class ListPart(NamedTuple):
     """The number of an owner's rows with these ids, or of those that a filter finds."""
 
     first_id: int
@@ -62,14 +62,14 @@ def read_blocks(table: Table, workspace_id: int) -> list[Block]:
     return [Block(*row) for row in db.session.execute(wanted)]
 
 
-def split(blocks: Sequence[Block]) -> list[Part]:
+def split(blocks: Sequence[Block]) -> list[ListPart]:
     """The owner's blocks as at most `PARTS` parts that follow one another, each about as long."""
     length = max(LEAST_OF_PART, -(-len(blocks) // PARTS))
     some = [blocks[start : start + length] for start in range(0, len(blocks), length)]
-    return [Part(each[0].first_id, each[-1].last_id, sum(one.size for one in each)) for each in some]
+    return [ListPart(each[0].first_id, each[-1].last_id, sum(one.size for one in each)) for each in some]
 
 
-def find_page_start(blocks: Sequence[Block | Part], skipped: int, *, rising: bool) -> PageStart:
+def find_page_start(blocks: Sequence[Block | ListPart], skipped: int, *, rising: bool) -> PageStart:
     """The block after `skipped` rows, counted from the lowest id (`rising`) or the highest.
 
     `skipped` must be less than the number of all rows.

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Select, Table, func, select
 from sqlalchemy.orm import InstrumentedAttribute
 
 from app.core.extensions import db
-from app.input.blocks import Block, Part, split
+from app.input.blocks import Block, ListPart, split
 from app.input.params import QueryParams
 
 Row = TypeVar("Row", bound=Any)
@@ -68,7 +68,7 @@ def count_parts(
     blocks: Sequence[Block],
     params: QueryParams,
     conditions: Sequence[ColumnElement[bool]],
-) -> Sequence[Block | Part]:
+) -> Sequence[Block | ListPart]:
     """How many rows meet all conditions, of which the first says whose they are, by parts of the list.
 
     Empty for a list that is not counted so.
@@ -83,7 +83,7 @@ def count_parts(
     ]
 
 
-def is_within(listing: Listing[Any], first: Block | Part, last: Block | Part) -> ColumnElement[bool]:
+def is_within(listing: Listing[Any], first: Block | ListPart, last: Block | ListPart) -> ColumnElement[bool]:
     """The condition for ids from a part to another. It also tells SQLite, which keeps no statistics, to read
     the rows in the order of their ids."""
     within: ColumnElement[bool] = listing.model.id.between(first.first_id, last.last_id)
@@ -94,7 +94,7 @@ def read_from_nearer_end(
     listing: Listing[Any],
     order: tuple[str, bool],
     conditions: Sequence[ColumnElement[bool]],
-    parts: Sequence[Block | Part],
+    parts: Sequence[Block | ListPart],
     reach: Reach,
 ) -> Sequence[int]:
     """The ids of a page. What is skipped is read as well, so it is read from where that is less."""

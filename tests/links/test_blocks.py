@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User, Workspace
 from app.accounts.workspaces import access_of
-from app.input.blocks import BLOCK_BITS, Block, PageStart, Part, find_page_start, read_blocks, split
+from app.input.blocks import BLOCK_BITS, Block, ListPart, PageStart, find_page_start, read_blocks, split
 from app.input.listing import find_page
 from app.input.page_reading import Reach
 from app.links.lists import LISTING
@@ -110,20 +110,20 @@ def test_pages_are_those_of_the_whole_list(
     assert {page.total for page in pages} == {len(IDS)}
 
 
-SPLITS: dict[str, tuple[list[Block], list[Part]]] = {
+SPLITS: dict[str, tuple[list[Block], list[ListPart]]] = {
     "none": ([], []),
-    "one": ([Block(3, 5)], [Part(3 * SIZE, 4 * SIZE - 1, 5)]),
+    "one": ([Block(3, 5)], [ListPart(3 * SIZE, 4 * SIZE - 1, 5)]),
     "as many as there are parts": (
         [Block(number, number) for number in (0, 7)],
-        [Part(0, SIZE - 1, 0), Part(7 * SIZE, 8 * SIZE - 1, 7)],
+        [ListPart(0, SIZE - 1, 0), ListPart(7 * SIZE, 8 * SIZE - 1, 7)],
     ),
     "more": (
         [Block(number, 1) for number in (0, 2, 3, 9)],
-        [Part(0, 3 * SIZE - 1, 2), Part(3 * SIZE, 10 * SIZE - 1, 2)],
+        [ListPart(0, 3 * SIZE - 1, 2), ListPart(3 * SIZE, 10 * SIZE - 1, 2)],
     ),
     "a last part that is shorter": (
         [Block(number, 2) for number in range(3)],
-        [Part(0, 2 * SIZE - 1, 4), Part(2 * SIZE, 3 * SIZE - 1, 2)],
+        [ListPart(0, 2 * SIZE - 1, 4), ListPart(2 * SIZE, 3 * SIZE - 1, 2)],
     ),
 }
 
