@@ -38,7 +38,7 @@ def received(sink: Receivers) -> list[int]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--seconds", type=int, default=5, help="of each round")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=9)
     options = parser.parse_args()
     require_programs("wrk")
     with (
@@ -113,11 +113,13 @@ def report(server: Server, owner: Owner, sink: Receivers, script: Path, seconds:
         busies.append(busy.p99_ms)
         rates.append(rate)
         lags.append(lag)
-    # the best of the rounds: other load on the machine only makes it worse
-    ratio, rate, lag = min(busies) / min(calms), statistics.median(rates), statistics.median(lags)
+    # Medians: rounds take turns, so other load meets both kinds. The best of each was tried: one lucky round
+    # without a webhook (0.7 ms where eight had 0.9 to 1.5) decided.
+    calm_ms, busy_ms = statistics.median(calms), statistics.median(busies)
+    ratio, rate, lag = busy_ms / calm_ms, statistics.median(rates), statistics.median(lags)
     behind = flooded(server, owner, sink, 2 * seconds)
     print(f"medians of {rounds}: {rate:,.0f} clicks/s while they came, all {lag:.1f} s after the last")
-    print(f"the best p99 {ratio:.2f} × that without (at most {WORSE})")
+    print(f"p99 {busy_ms:.2f} ms with, {calm_ms:.2f} ms without: {ratio:.2f} times (at most {WORSE})")
     if ratio > WORSE or max(lag, behind) > LAG_SECONDS:
         sys.exit("BELOW TARGET")
 

@@ -11,6 +11,7 @@ from app.analytics.interned_texts import texts_of
 from app.analytics.raw_queries import CLICKS, source
 from app.analytics.scope import Bind
 from app.analytics.visit_pages import WORDS, WORDS_OF_AGENT
+from app.core.scheduling import giving_way
 
 # what is told of a click beside its numbers, by the names of the API: no bot's name, no agent, no visitor
 TOLD = {name: column for name, column in WORDS.items() if name != "bot_name"}
@@ -31,7 +32,7 @@ def told_clicks(
     texts = texts_of(bind, {id_ for row in rows for id_ in row[len(NUMBERS) :]})
     return [
         ToldClick(id_, time_ms, link, is_bot, tuple(texts.get(word) or None for word in words))
-        for id_, time_ms, link, is_bot, *words in rows
+        for id_, time_ms, link, is_bot, *words in giving_way(rows)
     ]
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from flask import current_app
 from flask.cli import with_appcontext
-from sqlalchemy import Engine, event
-from sqlalchemy.orm import Session
+from sqlalchemy import Engine, Pool, event
+from sqlalchemy.orm import Mapper, Session
 
 from app.cli.failures import Command
 from app.core.counters import counters
@@ -26,8 +26,18 @@ if TYPE_CHECKING:
 
 # when SQLAlchemy has done, or is about to do, a part of what a statement takes
 STATEMENTS: dict[Any, tuple[str, ...]] = {
-    Engine: ("begin", "before_cursor_execute", "after_cursor_execute", "commit", "rollback"),
+    Pool: ("checkout", "checkin"),
+    Engine: (
+        "begin",
+        "before_execute",
+        "before_cursor_execute",
+        "after_cursor_execute",
+        "after_execute",
+        "commit",
+        "rollback",
+    ),
     Session: ("do_orm_execute", "after_begin", "before_flush", "after_flush"),
+    Mapper: ("load", "before_insert", "before_update"),
 }
 NICE = 10  # visitors come first: on a busy core the worker gets a tenth of it
 

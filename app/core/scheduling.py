@@ -22,7 +22,7 @@ from typing import TypeVar
 
 SHORT_MS, LONG_MS = 0.1, 3.0  # of threads that answer redirects; of all others of a web process
 WORKER_MS = 0.3  # what a yield costs it: a long slice would leave it too little beside busy redirects
-YIELD_NS = 200_000
+YIELD_NS = 100_000
 # numbers of sched_setattr and sched_getattr
 SYSTEM_CALLS = {"x86_64": (314, 315), "aarch64": (274, 275), "riscv64": (274, 275)}
 ATTRIBUTES = struct.Struct("=IIQiIQQQ")  # size, policy, flags, nice, priority, slice (ns), deadline, period

@@ -22,6 +22,7 @@ from typing import Any
 import httpcore
 
 from app.core.errors import FieldError, WaypostError
+from app.core.scheduling import give_way
 from app.i18n.messages import lazy_gettext as _l
 from app.net.networks import Network, is_public
 
@@ -221,6 +222,7 @@ class DeadlineStream(httpcore.NetworkStream):
         return self.socket.recv(max_bytes)
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002
+        give_way()
         rest = memoryview(buffer)
         try:
             while rest:

@@ -15,6 +15,7 @@ from app.core.database import AnySession, begin_write
 from app.core.encryption import UnreadableSecret
 from app.core.error_boundary import ErrorBoundary
 from app.core.leases import claim, is_due, is_free, precise_now
+from app.core.scheduling import giving_way
 from app.i18n.in_language import in_language
 from app.i18n.languages import DEFAULT
 from app.notifications import system_email
@@ -101,7 +102,7 @@ def claimed_deliveries(session: Session, ids: Sequence[int], site: SiteUrls) -> 
     rows = select(Delivery).where(Delivery.id.in_(ids))
     rows = rows.options(joinedload(Delivery.handler), joinedload(Delivery.system_email))
     found = session.scalars(rows.order_by(Delivery.due, Delivery.id))
-    return [claimed_delivery(session, row, site) for row in found]
+    return [claimed_delivery(session, row, site) for row in giving_way(found)]
 
 
 def claimed_delivery(session: Session, row: Delivery, site: SiteUrls) -> ClaimedDelivery:

@@ -65,7 +65,7 @@ class BatchClicks:
             return {}
         links, first = {link_id for link_id, _ in places}, min(self.by_position)
         found = LinkAddresses(session, self.wanted.workspace_id, links, first)
-        return {place: found.find(*place) for place in places}
+        return {place: found.find(*place) for place in giving_way(places)}
 
     def may_have(self, row: Any) -> bool:
         """Whether an entry may have clicks that are wanted."""
@@ -74,12 +74,12 @@ class BatchClicks:
 
     def read(self, session: AnySession, rows: Sequence[Any], place: Cursor) -> dict[int, list[ToldClick]]:
         found: dict[int, list[ToldClick]] = defaultdict(list)
-        for start in range(0, len(rows), BATCHES):
+        for start in giving_way(range(0, len(rows), BATCHES)):
             some = sorted(rows[start : start + BATCHES], key=lambda row: int(row.first_id))
             starts = [int(row.first_id) for row in some]
             batches = [batch_of(row, place) for row in some]
             told = reader_of(session).told_clicks(self.wanted.workspace_id, batches, self.wanted.link_id)
-            for click in told:
+            for click in giving_way(told):
                 row = some[bisect_right(starts, click.id) - 1]
                 found[row.position].append(click)
         return found

@@ -15,6 +15,7 @@ from typing import Any
 from standardwebhooks import Webhook
 
 from app.core.leases import precise_now
+from app.core.scheduling import give_way
 from app.i18n.messages import lazy_gettext as _l
 from app.input.parsers import Rejected
 from app.net.session import OutboundSession
@@ -33,7 +34,9 @@ def new_secret() -> str:
 
 
 def send(fields: Mapping[str, str], message: Message, outbound: OutboundSession) -> Delivered:
+    give_way()
     body, content_type = body_of(fields, message)
+    give_way()
     headers = {**signed(fields, message.id, body, precise_now()), "content-type": content_type}
     return judge(outbound.request("POST", fields["webhook"], headers=headers, body=body.encode()))
 
