@@ -9,6 +9,7 @@ from pathlib import Path
 from app.accounts.models import User
 from app.accounts.services import Profile, has_users, one_at_a_time, store_user
 from app.core.config import Settings
+from app.core.running_address import running_address
 from app.core.secret_keys.ring import create_key, read_key
 
 FILE = "setup_token"
@@ -33,7 +34,8 @@ def pending_address(settings: Settings) -> str | None:
 
 def known_site(settings: Settings) -> str:
     """The dashboard's address, as far as it is known without a request."""
-    return settings.dashboard_url or settings.base_url or settings.local_url
+    known = settings.dashboard_url or settings.base_url
+    return known or running_address(settings.data_dir) or settings.local_url
 
 
 def is_right(data_dir: Path, token: str) -> bool:

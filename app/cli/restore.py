@@ -17,6 +17,7 @@ from app.cli.passphrases import BackupSource, passphrase_options, read_passphras
 from app.core import clock
 from app.core.config import Settings
 from app.core.extensions import db
+from app.core.running_address import LOCK
 from app.jobs.maintenance import WORKER_LOCK
 from app.net.s3 import BucketError
 from app.operations.backups import archive, restoring
@@ -103,7 +104,7 @@ def report(made: Manifest, aside: Path | None, *, is_without_secret: bool) -> No
 def stopped(settings: Settings) -> Iterator[None]:
     """Holds the locks of the data directory, so that no server and no worker runs meanwhile."""
     with (
-        hold_lock(settings.data_dir / "serve.lock") as is_ours,
+        hold_lock(settings.data_dir / LOCK) as is_ours,
         hold_lock(settings.data_dir / WORKER_LOCK) as is_alone,
         hold_lock(settings.data_dir / "restore.lock") as is_only,
     ):

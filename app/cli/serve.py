@@ -26,6 +26,7 @@ from app.core.clock import now
 from app.core.config import Settings
 from app.core.extensions import db
 from app.core.logging import log_uncaught
+from app.core.running_address import note_address
 from app.core.setting_values import listen_address
 from app.journal.shared_salt import salt_store, share_salts
 from app.operations.database import migrate_first, require_additive
@@ -86,6 +87,7 @@ def serve(
     settings = replace(settings, **options)
     with take_over(settings, inherited) if inherited else listen_alone(settings, role) as listening:
         settings = listening.settle(settings)
+        note_address(listening.locks[-1], settings.local_url)
         migrate_first()
         listening.tell(is_migrated=True)
         share_first_salts(settings)

@@ -22,6 +22,7 @@ from typing import Any, NoReturn, Self
 import click
 
 from app.core.config import PREFIX, Settings
+from app.core.running_address import LOCK
 from app.operations.processes import hold_lock, refusal_to_listen, wait_until
 
 log = logging.getLogger(__name__)
@@ -29,7 +30,6 @@ log = logging.getLogger(__name__)
 FIRST_OF_SYSTEMD = 3  # sd_listen_fds(3)
 MAX_SOCKETS = 64
 BACKLOG = 2048
-LOCK = "serve.lock"
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,10 @@ def test_it_says_where_it_is_and_how_the_first_account_is_made(make_server: Make
     server.flask(
         "users", "create", "--email", "a@example.com", "--password-stdin", stdin="five small boats\n"
     )
+    del server.environ["WAYPOST_PORT"]  # another terminal knows nothing of `--port`
+    assert f"Sign in:   {server.url}/login" in server.flask("seed", "--links", "1", "--clicks", "0")
     server.stop()
+    server.environ["WAYPOST_PORT"] = str(server.port)
     server.start()
     wait_for(lambda: "listens" in server.written(), "the start")
     server.stop()
@@ -120,6 +123,8 @@ def test_roles_share_the_data_and_nothing_else_does(make_server: MakeServer) -> 
         assert "running on" in refused(server, "--role", "visitors", "--port", str(free_port()))
         assert "running on" in refused(server, "--port", str(free_port()))
         assert [visitors.status("/login"), owners.status("/login")] == [404, 200]
+        del server.environ["WAYPOST_PORT"]
+        assert f"{owners.url}/login" in server.flask("seed", "--links", "1", "--clicks", "0")
     finally:
         owners.stop()
         visitors.stop()

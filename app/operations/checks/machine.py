@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from app.core.config import Settings
 from app.core.file_locks import is_held
+from app.core.running_address import LOCK
 from app.jobs.maintenance import heartbeat_age
 from app.operations.checks.finding import Finding, ok, problem, warning
 from app.operations.processes import refusal_to_listen
@@ -32,7 +33,7 @@ def room_check(settings: Settings) -> Iterator[Finding]:
 
 def processes_check(settings: Settings) -> Iterator[Finding]:
     """Whether the instance runs, and its worker too."""
-    is_serving = is_held(settings.data_dir / "serve.lock", shared=True)
+    is_serving = is_held(settings.data_dir / LOCK, shared=True)
     if not is_serving:
         refusal = refusal_to_listen(settings.host, settings.port)
         if refusal is None:
