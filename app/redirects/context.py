@@ -16,7 +16,7 @@ from typing import Any
 
 from app.core.caches import cache_texts
 from app.core.config import Settings
-from app.geo.lookup import GeoDatabase, database_path
+from app.geo.lookup import UNKNOWN, GeoDatabase, Location, database_path
 from app.geo.validate import FIRST_SECONDS, Vetting
 from app.journal.codec import cleaned, framed
 from app.journal.daily_salt import KEY_BYTES, day_key, visitor_hash
@@ -27,12 +27,12 @@ from app.redirects.compiled_link import CompiledLink
 from app.redirects.gate_cookies import Unlock
 from app.redirects.limits import Confirmed, Limits
 from app.redirects.signed_tokens import Confirmation, Passage
-from app.redirects.visitor import Visitor
+from app.redirects.visitor import Visitor, address_of, location_of, utm
 
 DAY_MS = 24 * 60 * 60 * 1000
 REREAD_MS = 60 * 1000
 LONGEST_DESTINATION = 2048
-NO_UTM = "\t\t"
+NO_UTM = NO_PLACE = "\t\t"
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +43,7 @@ class RedirectContext:
     def __init__(self, settings: Settings, role: str | None = None) -> None:
         self.settings = settings
         self.role = role
+        self.proxies = settings.trusted_proxies
         self.today = Today(settings.data_dir)
         header = settings.geo_country_header
         self.country_key = "HTTP_" + header.upper().replace("-", "_") if header else None
@@ -69,10 +70,7 @@ class RedirectContext:
         return GeoDatabase(path, vet=Vetting(path, self.settings.data_dir), wait=FIRST_SECONDS)
 
     def visitor(self, environ: Mapping[str, Any]) -> Visitor:
-        settings = self.settings
-        return Visitor(
-            environ, settings.trusted_proxies, self.country_key, self.geolocation.find, self.today.current
-        )
+        return Visitor(environ, self.proxies, self.country_key, self.geolocation.find, self.today.current)
 
     def clicks(self, compiled_link: CompiledLink) -> int | None:
         """The clicks of a limited link; None for any other, whose clicks do not matter here."""
@@ -101,15 +99,39 @@ class RedirectContext:
         """Write the visit to the journal before its answer is sent. The journal counts failures itself."""
         self.journal.append(self.line(compiled_link, visitor, destination))
 
+    def record_plain(self, compiled_link: CompiledLink, environ: Mapping[str, Any]) -> None:
+        """The same for a link that sends all visitors to one destination: no `Visitor` is made, whom no rule
+        asks anything."""
+        address = address_of(environ, self.proxies)
+        place = location_of(environ, self.country_key, self.geolocation.find(address))
+        self.journal.append(
+            self.encode_visit(compiled_link, environ, address, place, compiled_link.location_url)
+        )
+
     def line(self, compiled_link: CompiledLink, visitor: Visitor, destination: str) -> bytes:
         """The visit as a line of the journal."""
+        return self.encode_visit(
+            compiled_link, visitor.environ, visitor.address, visitor.location, destination
+        )
+
+    def encode_visit(
+        self,
+        compiled_link: CompiledLink,
+        environ: Mapping[str, Any],
+        address: str,
+        location: Location,
+        destination: str,
+    ) -> bytes:
         time_ms = time.time_ns() // 1_000_000
-        agent, bot, told = encode_browser(*visitor.browser_headers)
-        workspace = compiled_link.workspace_id
-        who = visitor_hash(self.today.key(time_ms), visitor.address, agent, workspace)
-        place = encode_location(*visitor.location)
-        utm = encode_utm(*visitor.utm) if "utm_" in visitor.query else NO_UTM
-        end = f"{utm}\t{encode_destination(destination[:LONGEST_DESTINATION])}"
+        sent = environ.get
+        agent, bot, told = encode_browser(
+            sent("HTTP_USER_AGENT", ""), sent("HTTP_ACCEPT_LANGUAGE", ""), sent("HTTP_REFERER", "")
+        )
+        workspace, query = compiled_link.workspace_id, sent("QUERY_STRING", "")
+        who = visitor_hash(self.today.key(time_ms), address, agent, workspace)
+        place = NO_PLACE if location is UNKNOWN else encode_location(*location)
+        marks = encode_utm(*utm(query)) if "utm_" in query else NO_UTM
+        end = f"{marks}\t{encode_destination(destination[:LONGEST_DESTINATION])}"
         return framed(f"{time_ms}\t{compiled_link.id}\t{workspace}\t{bot}\t{who}\t{place}\t{told}\t{end}")
 
     def close(self) -> None:

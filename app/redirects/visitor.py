@@ -40,9 +40,7 @@ class Visitor:
     ) -> None:
         self.environ = environ
         # the IP address of the visitor. To be hashed; never stored, never logged
-        self.address: str = environ.get("REMOTE_ADDR", "")
-        if proxies:
-            self.address = forwarded(environ.get("HTTP_X_FORWARDED_FOR", ""), proxies) or self.address
+        self.address = address_of(environ, proxies)
         self.country_key = country_key
         self.locate = locate
         self.day_key = day_key
@@ -53,16 +51,6 @@ class Visitor:
         """The user agent as it was sent, read as UTF-8 if it is valid."""
         sent = str(self.environ.get("HTTP_USER_AGENT", ""))
         return sent if sent.isascii() else read(sent)
-
-    @property
-    def browser_headers(self) -> tuple[str, str, str]:
-        """User agent, languages and referrer as the server passes them on, each byte a character."""
-        headers = self.environ
-        return (
-            headers.get("HTTP_USER_AGENT", ""),
-            headers.get("HTTP_ACCEPT_LANGUAGE", ""),
-            headers.get("HTTP_REFERER", ""),
-        )
 
     @property
     def bot_name(self) -> str:
@@ -148,10 +136,8 @@ class Visitor:
         return self.found_location
 
     def look_up_location(self) -> Location:
-        """The country from the operator's proxy wins over the database, which adds the city if both agree."""
-        said = place_of_country(self.environ.get(self.country_key, "")) if self.country_key else UNKNOWN
         found = self.locate(self.address) if self.locate else UNKNOWN
-        return found if said is UNKNOWN or found.country_code == said.country_code else said
+        return location_of(self.environ, self.country_key, found)
 
     @property
     def continent_code(self) -> str:
@@ -169,6 +155,19 @@ class Visitor:
     def day_hash(self, owner_id: int) -> str:
         """The visitor's hash among one owner's links until the UTC day ends, the same as for counting."""
         return visitor_hash(self.day_key() if self.day_key else b"", self.address, self.agent, owner_id)
+
+
+def address_of(environ: Mapping[str, Any], proxies: int) -> str:
+    """The visitor's IP address, behind so many of the operator's own proxies."""
+    address: str = environ.get("REMOTE_ADDR", "")
+    return (forwarded(environ.get("HTTP_X_FORWARDED_FOR", ""), proxies) or address) if proxies else address
+
+
+def location_of(environ: Mapping[str, Any], country_key: str | None, found: Location) -> Location:
+    """The location, of which the database says `found`. The country from the operator's proxy wins; the
+    database adds the city if both agree."""
+    said = place_of_country(environ.get(country_key, "")) if country_key else UNKNOWN
+    return found if said is UNKNOWN or found.country_code == said.country_code else said
 
 
 def read(sent: str) -> str:

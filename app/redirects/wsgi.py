@@ -139,9 +139,7 @@ class Front:
         if method == "GET":
             if is_prefetch(environ):
                 return None
-            self.redirect_context.record(
-                compiled_link, self.redirect_context.visitor(environ), compiled_link.location_url
-            )
+            self.redirect_context.record_plain(compiled_link, environ)
         elif method != "HEAD" and not compiled_link.keeps_method:
             return None
         return compiled_link.http_status_code, compiled_link.headers
