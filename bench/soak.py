@@ -11,25 +11,21 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from app.analytics.lag import journal_state
-from app.analytics.offsets import Offsets
-from app.journal import segments
 from bench.many_links import is_at_rest, store
 from bench.redirects import (
     CONNECTIONS,
     Load,
     before_others,
     clicks,
+    lag_of,
     on_core,
     read,
     require_programs,
@@ -127,14 +123,6 @@ def watch(server: Server, wrk: subprocess.Popen[str]) -> Iterator[Sample]:
         print(COLUMNS.format(f"{now.seconds:.0f}", *figures), flush=True)
         yield now
         before = now
-
-
-def lag_of(server: Server) -> float:
-    """The age of the oldest click that is not yet a row, in seconds."""
-    with closing(sqlite3.connect(f"file:{server.data_dir / 'clicks.db'}?mode=ro", uri=True)) as connection:
-        found = connection.execute("SELECT name, counters_offset, rows_offset FROM position").fetchall()
-    positions = {name: Offsets(counters, rows) for name, counters, rows in found}
-    return journal_state(segments.directory_of(server.data_dir), positions, time.time()).rows.seconds
 
 
 def memory(server: Server) -> float:
