@@ -1,8 +1,8 @@
 """Rate of redirects of a hot plain link, all clicks counted, beside nginx's: `python -m bench.redirects`
 
 wrk with 32 connections loads one core; the whole service, one web process and the worker, runs on another.
-nginx answers a constant redirect on that same core, in turn, while the service is idle. Our rate is given as a
-part of its rate.
+nginx answers a constant redirect on that same core, in turn, while the service is idle. Our rate is given
+as a part of its rate.
 """
 
 from __future__ import annotations
