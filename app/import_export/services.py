@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -135,31 +135,35 @@ def choose(
     table's dates allow; `date_order`: the owner's choice.
     """
     chosen = {column: field for column, field in fields.items() if field and column in table.columns}
-    twice = sorted({field for field in chosen.values() if list(chosen.values()).count(field) > 1})
     problems = [
-        FieldError(_l("Two columns are %(label)s.", label=columns.COLUMNS[field].label), "twice", field)
-        for field in twice
-        if field in columns.COLUMNS
+        *problems_of_columns(list(chosen.values()), existing),
+        *problems_of_dates(date_order, orders),
     ]
-    if unknown := set(chosen.values()) - columns.COLUMNS.keys():
-        problems += [
-            FieldError(_l("There is no field %(field)s.", field=field), "choice", field)
-            for field in sorted(unknown)
-        ]
-    if existing.is_update and not NAMING & set(chosen.values()):
-        problems.append(FieldError(NO_LINK, "required", "url"))
-    if not existing.is_update and "location_url" not in chosen.values():
-        problems.append(FieldError(_l("Say which column is the destination."), "required", "location_url"))
-    if date_order not in {"", *dates.PLACES}:
-        problems.append(FieldError(_l("Dates start with the day, month or year."), "choice", "date_order"))
-    elif orders.is_open and not date_order:
-        problems.append(FieldError(NO_ORDER, "required", "date_order"))
     if problems:
         raise Invalid(*problems)
     job.columns = {field: column for column, field in chosen.items()}
     job.left_out = columns.left_out(table.columns, job.columns)
     job.date_order = date_order or orders.order
     job.is_update, job.clears_empty = existing.is_update, existing.is_update and existing.clears_empty
+
+
+def problems_of_columns(fields: Sequence[str], existing: Existing) -> Iterator[FieldError]:
+    """What is wrong with the fields that were chosen for columns."""
+    for field in sorted({field for field in fields if fields.count(field) > 1} & columns.COLUMNS.keys()):
+        yield FieldError(_l("Two columns are %(label)s.", label=columns.COLUMNS[field].label), "twice", field)
+    for field in sorted(set(fields) - columns.COLUMNS.keys()):
+        yield FieldError(_l("There is no field %(field)s.", field=field), "choice", field)
+    if existing.is_update and not NAMING & set(fields):
+        yield FieldError(NO_LINK, "required", "url")
+    if not existing.is_update and "location_url" not in fields:
+        yield FieldError(_l("Say which column is the destination."), "required", "location_url")
+
+
+def problems_of_dates(date_order: str, orders: Orders) -> Iterator[FieldError]:
+    if date_order not in {"", *dates.PLACES}:
+        yield FieldError(_l("Dates start with the day, month or year."), "choice", "date_order")
+    elif orders.is_open and not date_order:
+        yield FieldError(NO_ORDER, "required", "date_order")
 
 
 def require_new(job: LinkImport) -> None:
