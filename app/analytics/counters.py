@@ -14,6 +14,7 @@ from sqlalchemy.engine import Connection
 from app.analytics import bulk
 from app.analytics.models import Counter, Loss
 from app.analytics.offsets import begin_at_zero, insert_into, move_offset
+from app.core.scheduling import giving_way
 from app.journal.codec import FORMATS
 from app.journal.reader import Chunk
 from app.journal.segments import version_of
@@ -49,7 +50,7 @@ def count_begun(connection: Connection, chunks: Sequence[Chunk]) -> None:
 def tally_chunk(chunk: Chunk, totals: Tally[int]) -> int:
     """Adds a chunk to the totals; returns how many of its lines are damaged."""
     head = FORMATS[version_of(chunk.name) or ""].head
-    found = [head(line) for line in chunk.lines]
+    found = [head(line) for line in giving_way(chunk.lines)]
     totals.update(each[0] for each in found if each is not None and not each[1])
     return sum(
         each is None and not is_written_again(chunk.lines, number) for number, each in enumerate(found)

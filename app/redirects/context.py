@@ -122,6 +122,7 @@ class RedirectContext:
         location: Location,
         destination: str,
     ) -> bytes:
+        """The line of a visit from an address, by the headers and the query of its request."""
         time_ms = time.time_ns() // 1_000_000
         sent = environ.get
         agent, bot, told = encode_browser(

@@ -101,12 +101,6 @@ class Visitor:
         return str(self.environ.get("QUERY_STRING", ""))
 
     @property
-    def utm(self) -> tuple[str, str, str]:
-        """`utm_source, utm_medium, utm_campaign` of the visitor's own query; each empty if missing."""
-        query = self.query
-        return utm(query) if "utm_" in query else ("", "", "")
-
-    @property
     def device(self) -> Device:
         return parse_device(self.agent)
 
@@ -191,7 +185,10 @@ def languages(header: str) -> tuple[str, ...]:
 
 
 def utm(query: str) -> tuple[str, str, str]:
-    """The first value of each UTM parameter; later ones are ignored, as mistakes or tricks."""
+    """`utm_source, utm_medium, utm_campaign` of the visitor's own query, each empty if missing.
+
+    The first value of each; later ones are ignored, as mistakes or tricks.
+    """
     found: dict[str, str] = {}
     for part in query.split("&"):
         name, _, value = part.partition("=")

@@ -10,7 +10,7 @@ from app.journal.codec import Visit, decode, encode
 from app.redirects.compiled_link import CompiledLink
 from app.redirects.context import RedirectContext
 from app.redirects.simulation.visitor import as_sent
-from app.redirects.visitor import Visitor
+from app.redirects.visitor import Visitor, utm
 from tests.redirects.test_resolve import plan
 from tests.server import BROWSER
 
@@ -56,5 +56,5 @@ def test_same_as_the_journals_own(environ: dict[str, str], destination: str, des
 def visit_of(found: Visit, made: CompiledLink, visitor: Visitor, destination: str) -> Visit:
     return Visit(
         found.time_ms, made.id, made.workspace_id, int(visitor.is_bot), visitor.bot_name, found.visitor,
-        visitor.country_code, "", "", visitor.agent, visitor.language, *visitor.referrer, *visitor.utm, destination,
+        visitor.country_code, "", "", visitor.agent, visitor.language, *visitor.referrer, *utm(visitor.query), destination,
     )  # fmt: skip

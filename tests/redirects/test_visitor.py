@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.redirects.bots import bot_name
-from app.redirects.visitor import Visitor
+from app.redirects.visitor import Visitor, utm
 from tests.server import BROWSER
 
 PEOPLE = {
@@ -150,7 +150,7 @@ def test_languages(sent: str, tags: tuple[str, ...], primary: str) -> None:
 
 def test_utm_is_decoded_and_the_first_of_each_taken() -> None:
     query = "a=1&utm_source=M%C3%BCnchen+x&utm_source=y&utm_campaign=\u00c3\u00a4&utm_medium"
-    assert Visitor({"QUERY_STRING": query}).utm == ("München x", "", "ä")
+    assert utm(query) == ("München x", "", "ä")
 
 
 def test_country_only_from_the_named_header() -> None:
