@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
+import sqlite3
 import unicodedata
+from contextlib import closing
 
 import pytest
 import sqlalchemy as sa
@@ -19,7 +21,7 @@ from app.core.extensions import db
 from app.links.models import Link, SavedView
 from app.notifications.outbox import deliver
 from tests.accounts.codes import switch_on
-from tests.migrations import alembic_config
+from tests.migrations import alembic_config, migrate
 
 
 @pytest.mark.databases
@@ -29,6 +31,27 @@ def test_migrations_lead_to_the_models(session) -> None:
 
 def test_there_is_one_newest_revision(session) -> None:
     assert len(ScriptDirectory.from_config(alembic_config()).get_heads()) == 1
+
+
+def test_no_other_process_writes_between_the_look_at_the_revision_and_the_first_change(tmp_path) -> None:
+    """SQLite would refuse the change then: the running version may write when the next one migrates."""
+    tried = []
+
+    def write_beside(_connection, _cursor, statement, *_more) -> None:
+        if not tried and statement.lstrip().startswith("CREATE TABLE"):
+            with closing(sqlite3.connect(tmp_path / "main.db", timeout=0)) as other:
+                try:
+                    other.execute("CREATE TABLE beside (id INTEGER)")
+                    tried.append("written")
+                except sqlite3.OperationalError as error:
+                    tried.append(str(error))
+
+    sa.event.listen(sa.Engine, "before_cursor_execute", write_beside)
+    try:
+        migrate(tmp_path)
+    finally:
+        sa.event.remove(sa.Engine, "before_cursor_execute", write_beside)
+    assert tried == ["database is locked"]
 
 
 def test_ids_are_never_given_again(session) -> None:
