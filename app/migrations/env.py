@@ -48,7 +48,7 @@ def run() -> None:
         # a table that is made anew is dropped first, which would delete all that refers to its rows
         sa.event.listen(engine, "connect", lambda line, _: line.execute("PRAGMA foreign_keys = OFF"))
         keep_triggers(engine)
-    # with SQLite's write lock: else a running version may write between the look at the revision and the changes
+    # SQLite's write lock first: a running version may write between the look at the revision and the changes
     with engine.connect().execution_options(sqlite_begin="IMMEDIATE") as connection:
         if engine.dialect.name == "postgresql":
             with connection.begin():
