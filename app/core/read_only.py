@@ -16,8 +16,9 @@ from sqlalchemy import Engine, event
 from sqlalchemy.orm import Session, scoped_session
 
 from app.core.file_locks import is_held
+from app.core.running_address import LOCK
 
-LOCKS = ("serve.lock", "worker.lock")
+LOCKS = (LOCK, "worker.lock")
 
 
 @contextmanager

@@ -20,7 +20,6 @@ from app.core.error_boundary import ErrorBoundary
 
 KEY_BYTES = 32
 HASH_BYTES = 8
-HASH_CHARACTERS = 11  # of its base64, without the padding
 GRACE = dt.timedelta(hours=1)  # for requests that were under way at midnight
 URL_SAFE = bytes.maketrans(b"+/", b"-_")
 
@@ -55,7 +54,7 @@ def visitor_hash(key: bytes, address: str, agent: str, owner_id: int) -> str:
     said = f"{owner_id}\0{address}\0{agent}".encode("utf-8", "surrogatepass")
     hashed = keyed(key).copy()
     hashed.update(said)
-    return b2a_base64(hashed.digest(), newline=False)[:HASH_CHARACTERS].translate(URL_SAFE).decode("ascii")
+    return b2a_base64(hashed.digest(), newline=False).translate(URL_SAFE, b"=").decode("ascii")
 
 
 @lru_cache(maxsize=1)  # the key of one day at a time
