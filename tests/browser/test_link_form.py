@@ -188,7 +188,8 @@ def box(part: Locator) -> FloatRect:
 
 def drag(hand: CDPSession, by: Any, grip: Locator, target: Locator, end: str | None = "touchEnd") -> None:
     """Drag from a handle to the middle of another line, in small steps as with a hand."""
-    grip.scroll_into_view_if_needed()
+    # not at the edge, where the form's buttons stand above the lines
+    grip.evaluate("grip => grip.scrollIntoView({ block: 'center', behavior: 'instant' })")
     start, goal = box(grip), box(target)
     x, y = start["x"] + start["width"] / 2, start["y"] + start["height"] / 2
     aim = goal["y"] + (goal["height"] - 4 if goal["y"] > y else 4)

@@ -21,7 +21,8 @@ delete, renew, restore = services.delete, services.renew, services.restore
 
 
 def create(access: Access, changes: dict[str, Any]) -> NotificationHandler:
-    """Create a handler, which is told of what happens from now on."""
+    """Create a handler, which is told of what happens from now on, and of changes that have no place in the
+    feed yet: those of the last fraction of a second."""
     handler = services.create(access, changes)
     follow(db.session, handler)
     return handler

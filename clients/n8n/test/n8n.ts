@@ -117,7 +117,9 @@ export class Workflow {
 	}
 
 	async close(): Promise<void> {
-		await new Promise((done) => this.server.close(done));
+		const closed = new Promise((done) => this.server.close(done));
+		this.server.closeAllConnections();
+		await closed;
 	}
 
 	hook(): IHookFunctions {
