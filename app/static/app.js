@@ -165,6 +165,13 @@ function closeSheet() {
   if (!sheet.open) return;
   isClosing = true;
   sheet.close();
+  returnFocus(); // now: by the time of its event, the focus may be elsewhere already
+}
+
+function returnFocus() {
+  const back = returning ?? opener;
+  returning = null;
+  (back?.isConnected ? back : find("main")).focus();
 }
 
 // A dialog makes all else inert, for which the browser looks at every element of the page anew: that gets a picture
@@ -178,13 +185,12 @@ document.addEventListener("htmx:beforeSwap", ({ detail }) => {
 
 document.body.addEventListener("sheet-close", closeSheet);
 sheet?.addEventListener("close", () => {
-  // a phone's second Back closes it without asking
-  if (!isClosing && isTouched(find(KEPT, sheet))) return showSheet();
+  const byItself = !isClosing;
   isClosing = false;
+  // a phone's second Back closes it without asking
+  if (byItself && isTouched(find(KEPT, sheet))) return showSheet();
   find("#sheet-box").replaceChildren();
-  const back = returning ?? opener;
-  returning = null;
-  (back?.isConnected ? back : find("main")).focus();
+  if (byItself) returnFocus();
 });
 
 // -------------------------------------------------------------------- htmx

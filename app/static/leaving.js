@@ -114,7 +114,7 @@ function back(event, by) {
   event.stopImmediatePropagation();
   if (question.open) question.close();
   else setTimeout(() => askBefore(by));
-  move(by, () => {});
+  move(by, release); // closed before we are back there: "Discard" can be that quick
 }
 
 async function askBefore(by) {

@@ -96,6 +96,42 @@ def test_discarding_leads_where_back_led(listed: Page, width: int) -> None:
     expect(rows(listed)).to_have_count(2)
 
 
+# answers as soon as the question is there
+DISCARD_AT_ONCE = """() => new MutationObserver((_, all) => {
+    const question = document.querySelector("#discard");
+    if (!question.open) return;
+    all.disconnect();
+    question.querySelector("[value=discard]").click();
+}).observe(document.querySelector("#discard"), { attributes: true })"""
+
+
+@WIDTHS
+def test_discarding_at_once_leads_there_too(listed: Page, width: int) -> None:
+    dialog = begin(listed, TYPED)
+    listed.evaluate(DISCARD_AT_ONCE)
+    back(listed)
+    expect(dialog).to_be_hidden()
+    stepped_back(listed)
+    expect(listed).to_have_url(re.compile("search=apple"))
+    back(listed)
+    expect(rows(listed)).to_have_count(2)
+
+
+@pytest.mark.parametrize("width", [1280])
+def test_a_key_right_after_a_dialog_keeps_the_focus(listed: Page, width: int) -> None:
+    """The dialog's own event comes later, and must not take the focus away again."""
+    dialog = begin(listed)
+    listed.evaluate(
+        """() => {
+            document.body.dispatchEvent(new Event("sheet-close"));
+            document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key: "j", bubbles: true }));
+        }"""
+    )
+    expect(dialog).to_be_hidden()
+    stepped_back(listed)  # long after the event
+    expect(rows(listed).first.locator("a.name")).to_be_focused()
+
+
 @WIDTHS
 def test_back_by_two_steps_asks_too(listed: Page, width: int) -> None:
     """As by a long press on the button: past the dialog's own entry, to a step of the list."""
