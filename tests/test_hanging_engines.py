@@ -138,7 +138,9 @@ def test_a_silent_postgresql(fault: str, owner: Owner, postgres_server: Postgres
     end(postgres_server)
     wait_for(lambda: ask(server, "/readyz").status == 200, "a ready server", seconds=30)
     # each process finds out by itself
-    wait_for(lambda: {ask(server, "/nowhere").status for _ in range(20)} == {404}, "both processes", seconds=30)
+    wait_for(
+        lambda: {ask(server, "/nowhere").status for _ in range(20)} == {404}, "both processes", seconds=30
+    )
     for _ in range(10):
         assert ask(server, "/nowhere").status == 404
         assert ask(server, "/api/links", **key).status == 200
