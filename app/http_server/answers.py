@@ -16,7 +16,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from app.http_server.connections import abort_connection
-from app.http_server.granian_worker import AsgiProtocol
+from app.http_server.granian_worker import AsgiProtocol, Message
 from app.http_server.pauses import Pauses
 from app.http_server.pools import Pool, RequestJob
 
@@ -61,9 +61,9 @@ def send_start(proto: AsgiProtocol, status: str, headers: Headers) -> None:
     proto.send({"type": "http.response.start", "status": int(status[:3]), "headers": pairs})
 
 
-def send_redirect(proto: AsgiProtocol, status: int, headers: list[tuple[bytes, bytes]]) -> None:
-    """Send a redirect, which has no body. Its headers are those of `find_redirect`."""
-    proto.send({"type": "http.response.start", "status": status, "headers": headers})
+def send_redirect(proto: AsgiProtocol, start: Message) -> None:
+    """Send a redirect, which has no body."""
+    proto.send(start)
     proto.send(NO_BODY)
 
 

@@ -22,7 +22,7 @@ from app.core.counters import count_redirect
 from app.http_server.answers import AsgiAnswer, SentFile, Streams, StreamStoppedError, send_redirect
 from app.http_server.body_inputs import FailedInput, StreamedInput
 from app.http_server.environ import Environ, build_environ, build_visit_environ, visit_keys
-from app.http_server.granian_worker import AsgiProtocol, Watcher
+from app.http_server.granian_worker import AsgiProtocol, Message, Watcher
 from app.http_server.pauses import Pauses
 from app.http_server.pools import Pool, RequestJob
 from app.http_server.refusals import BUSY, CUT, FULL, NO_HOST, SLOW, Refusals
@@ -36,6 +36,8 @@ from app.http_server.request_bodies import (
 from app.http_server.request_counts import count_request
 from app.http_server.senders import Senders
 from app.rate_limit.limiter import network_of
+from app.redirects.compiled_link import redirect_start
+from app.redirects.fast_path import FastPath
 from app.redirects.wsgi import Front
 from app.web.body import IS_TORN, MAX_BYTES, MAX_SMALL_BYTES
 from app.web.paths import first_segment, is_ours
@@ -74,6 +76,7 @@ class Dispatcher:
         self.is_hot = (
             front.redirect_context.settings.journal_sync != "group"
         )  # with "group" an answer waits for the disk
+        self.fast_path = FastPath(front)
         self.visit_keys = visit_keys(front.redirect_context.country_key)
         self.refusals = Refusals(app, front)
         self.senders = Senders(app)
@@ -91,17 +94,23 @@ class Dispatcher:
         """Answer a request or hand it on. Runs in granian's thread: it never waits and never raises."""
         started = perf_counter_ns()
         try:
-            found = None
-            if self.is_hot:
-                found = self.front.answer_from_memory(build_visit_environ(watcher.scope, self.visit_keys))
-            if found is not None:
-                send_redirect(watcher.proto, *found)
+            start = self.answer_from_memory(watcher.scope) if self.is_hot else None
+            if start is not None:
+                send_redirect(watcher.proto, start)
                 count_redirect(perf_counter_ns() - started)
             else:
                 self.dispatch(build_environ(watcher.scope), watcher.proto)
         except Exception as error:
             log.exception("a request failed before it was dispatched")
             watcher.err(error)
+
+    def answer_from_memory(self, scope: Message) -> Message | None:
+        """The message that begins a redirect's answer, if its link is in memory."""
+        start = self.fast_path.answer(scope)
+        if start is None:
+            found = self.front.answer_from_memory(build_visit_environ(scope, self.visit_keys))
+            start = redirect_start(*found) if found is not None else None
+        return start
 
     def dispatch(self, environ: Environ, proto: AsgiProtocol) -> None:
         if not self.front.names_host(environ):

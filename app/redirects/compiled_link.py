@@ -9,6 +9,7 @@ from http import HTTPStatus
 from sys import getsizeof
 from typing import TYPE_CHECKING, Any
 
+from app.journal.codec import cleaned
 from app.redirects.location import encode_location, with_query
 from app.redirects.queries import NAMES, OPTIONS
 from app.redirects.targets import Targets, compiled_targets
@@ -17,9 +18,11 @@ if TYPE_CHECKING:
     from app.links.models import Link
 
 EncodedHeaders = list[tuple[bytes, bytes]]
+Message = dict[str, Any]  # of ASGI
 
 # on every answer to a visitor: a change must show at once, and search engines must not list short links
 ALWAYS = (("Cache-Control", "no-store"), ("X-Robots-Tag", "noindex"))
+LONGEST_DESTINATION = 2048
 STATUSES = {code.value: f"{code.value} {code.phrase}" for code in HTTPStatus}
 KEEPS_METHOD = frozenset({307, 308})
 
@@ -63,8 +66,10 @@ class CompiledLink(Columns):
     made: float = field(default_factory=time.monotonic)
     journaled: int | None = None
     journaled_until: float = 0.0
-    # of a plain link, as they are sent: encoding them for each visit took a twentieth of a redirect
-    headers: EncodedHeaders = field(default_factory=list)
+    # of a plain link, made once: the message that begins each answer, with headers as they are sent; and its
+    # destination as the lines of its visits have it
+    start: Message = field(default_factory=dict)
+    recorded: str = ""
 
     @property
     def utm(self) -> tuple[tuple[str, str], ...]:
@@ -107,7 +112,8 @@ def compile_link(
     location = encode_location(with_query(compiled_link.location_url, compiled_link.utm), schemes)
     if location and compiled_link.is_open and is_the_same_for_all(compiled_link):
         compiled_link.is_plain = True
-        compiled_link.headers = redirect_headers(location)
+        compiled_link.start = redirect_start(compiled_link.http_status_code, redirect_headers(location))
+        compiled_link.recorded = encode_destination(compiled_link.location_url)
     return compiled_link
 
 
@@ -121,6 +127,16 @@ ALWAYS_ENCODED = encode_headers(ALWAYS)
 def redirect_headers(location: str) -> EncodedHeaders:
     """The headers of a redirect, but for those that depend on the request."""
     return [(b"Location", location.encode("latin-1")), *ALWAYS_ENCODED]
+
+
+def redirect_start(status: int, headers: EncodedHeaders) -> Message:
+    """The message of ASGI that begins an answer."""
+    return {"type": "http.response.start", "status": status, "headers": headers}
+
+
+def encode_destination(destination: str) -> str:
+    """The destination as a line of the journal has it."""
+    return cleaned("destination", destination[:LONGEST_DESTINATION])
 
 
 def is_open(compiled_link: CompiledLink) -> bool:

@@ -23,16 +23,18 @@ from app.journal.daily_salt import KEY_BYTES, day_key, visitor_hash
 from app.journal.segments import directory_of
 from app.journal.writer import Journal
 from app.redirects.cache import CompiledLinks
-from app.redirects.compiled_link import CompiledLink
+from app.redirects.compiled_link import CompiledLink, encode_destination
 from app.redirects.gate_cookies import Unlock
 from app.redirects.limits import Confirmed, Limits
 from app.redirects.signed_tokens import Confirmation, Passage
-from app.redirects.visitor import Visitor, address_of, location_of, utm
+from app.redirects.visitor import Visitor, utm
 
 DAY_MS = 24 * 60 * 60 * 1000
 REREAD_MS = 60 * 1000
-LONGEST_DESTINATION = 2048
 NO_UTM = NO_PLACE = "\t\t"
+
+# the agent as it is hashed; `is_bot` and `bot_name`; and `agent` to `referrer_path`
+Browser = tuple[str, str, str]
 
 log = logging.getLogger(__name__)
 
@@ -99,41 +101,46 @@ class RedirectContext:
         """Write the visit to the journal before its answer is sent. The journal counts failures itself."""
         self.journal.append(self.line(compiled_link, visitor, destination))
 
-    def record_plain(self, compiled_link: CompiledLink, environ: Mapping[str, Any]) -> None:
-        """The same for a link that sends all visitors to one destination: no `Visitor` is made, whom no rule
-        asks anything."""
-        address = address_of(environ, self.proxies)
-        place = location_of(environ, self.country_key, self.geolocation.find(address))
-        self.journal.append(
-            self.encode_visit(compiled_link, environ, address, place, compiled_link.location_url)
+    def record_plain(self, compiled_link: CompiledLink, headers: Mapping[bytes, bytes], address: str) -> None:
+        """The same for a plain link, by the headers of a request without UTM parameters."""
+        sent = headers.get
+        browser = encode_browser(
+            sent(b"user-agent", b"").decode("latin-1"),
+            sent(b"accept-language", b"").decode("latin-1"),
+            sent(b"referer", b"").decode("latin-1"),
         )
+        location = self.geolocation.find(address)
+        destination = compiled_link.recorded
+        self.journal.append(self.encode_visit(compiled_link, browser, address, location, NO_UTM, destination))
 
     def line(self, compiled_link: CompiledLink, visitor: Visitor, destination: str) -> bytes:
         """The visit as a line of the journal."""
-        return self.encode_visit(
-            compiled_link, visitor.environ, visitor.address, visitor.location, destination
+        sent = visitor.environ.get
+        browser = encode_browser(
+            sent("HTTP_USER_AGENT", ""), sent("HTTP_ACCEPT_LANGUAGE", ""), sent("HTTP_REFERER", "")
         )
+        marks = encode_utm(*utm(visitor.query)) if "utm_" in visitor.query else NO_UTM
+        encoded = encode_destination(destination)
+        return self.encode_visit(compiled_link, browser, visitor.address, visitor.location, marks, encoded)
 
     def encode_visit(
         self,
         compiled_link: CompiledLink,
-        environ: Mapping[str, Any],
+        browser: Browser,
         address: str,
         location: Location,
+        marks: str,
         destination: str,
     ) -> bytes:
-        """The line of a visit from an address, by the headers and the query of its request."""
+        """The line of a visit now, of fields as they are encoded."""
         time_ms = time.time_ns() // 1_000_000
-        sent = environ.get
-        agent, bot, told = encode_browser(
-            sent("HTTP_USER_AGENT", ""), sent("HTTP_ACCEPT_LANGUAGE", ""), sent("HTTP_REFERER", "")
-        )
-        workspace, query = compiled_link.workspace_id, sent("QUERY_STRING", "")
+        workspace = compiled_link.workspace_id
+        agent, bot, told = browser
         who = visitor_hash(self.today.key(time_ms), address, agent, workspace)
         place = NO_PLACE if location is UNKNOWN else encode_location(*location)
-        marks = encode_utm(*utm(query)) if "utm_" in query else NO_UTM
-        end = f"{marks}\t{encode_destination(destination[:LONGEST_DESTINATION])}"
-        return framed(f"{time_ms}\t{compiled_link.id}\t{workspace}\t{bot}\t{who}\t{place}\t{told}\t{end}")
+        return framed(
+            f"{time_ms}\t{compiled_link.id}\t{workspace}\t{bot}\t{who}\t{place}\t{told}\t{marks}\t{destination}"
+        )
 
     def close(self) -> None:
         """Close what was opened, when the process ends."""
@@ -183,11 +190,9 @@ class Today:
 
 
 @cache_texts(2048, max_characters=768, bytes_per_entry=8000)
-def encode_browser(agent: str, languages: str, referrer: str) -> tuple[str, str, str]:
-    """The agent as it is hashed; `is_bot` and `bot_name`; and `agent` to `referrer_path`.
-
-    All that follows from these three headers is cached together, because they come together: a browser that
-    opens several links, and many browsers of one kind that come from one page.
+def encode_browser(agent: str, languages: str, referrer: str) -> Browser:
+    """All that follows from these three headers, which come together: from a browser that opens several
+    links, and from many browsers of one kind that come from one page.
     """
     visitor = Visitor({"HTTP_USER_AGENT": agent, "HTTP_ACCEPT_LANGUAGE": languages, "HTTP_REFERER": referrer})
     name, (host, path) = visitor.bot_name, visitor.referrer
@@ -211,8 +216,3 @@ def encode_location(continent_code: str, country_code: str, city_name: str) -> s
 def encode_utm(source: str, medium: str, campaign: str) -> str:
     start = f"{cleaned('utm_source', source)}\t{cleaned('utm_medium', medium)}"
     return f"{start}\t{cleaned('utm_campaign', campaign)}"
-
-
-@cache_texts(2048, max_characters=512, bytes_per_entry=4600)
-def encode_destination(text: str) -> str:
-    return cleaned("destination", text)

@@ -17,6 +17,8 @@ from app.redirects.user_agent import Device, is_web_view, parse_device
 
 LONGEST_LANGUAGES = 256
 LONGEST_UTM = 256
+# of a browser that only prefetches
+PREFETCH_HEADERS = frozenset({b"sec-purpose", b"purpose", b"x-moz"})
 UTM = ("utm_source", "utm_medium", "utm_campaign")
 
 

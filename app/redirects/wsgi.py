@@ -139,10 +139,11 @@ class Front:
         if method == "GET":
             if is_prefetch(environ):
                 return None
-            self.redirect_context.record_plain(compiled_link, environ)
+            visitor = self.redirect_context.visitor(environ)
+            self.redirect_context.record(compiled_link, visitor, compiled_link.location_url)
         elif method != "HEAD" and not compiled_link.keeps_method:
             return None
-        return compiled_link.http_status_code, compiled_link.headers
+        return compiled_link.http_status_code, compiled_link.start["headers"]
 
     def hand_on(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         answer = self.behind(environ, self.last(start_response) if self.is_draining else start_response)

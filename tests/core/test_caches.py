@@ -20,7 +20,7 @@ from app.core.caches import max_bytes_by_cache
 from app.core.config import Settings
 from app.redirects import cache as plans
 from app.redirects.compiled_link import CompiledLink
-from app.redirects.context import encode_destination
+from app.redirects.context import encode_utm
 
 APP = Path(__file__).resolve().parents[2] / "app"
 MIB = 1024 * 1024
@@ -150,7 +150,6 @@ BOUNDS: dict[str, str | int] = {
     "redirects/user_agent.py matcher": CODE,
     "redirects/limits.py self.waiting": "one for each thread that waits",
     "redirects/context.py encode_browser": 2048 * 8000,
-    "redirects/context.py encode_destination": 2048 * 4600,
     "redirects/context.py encode_location": 4096 * 1600,
     "redirects/context.py encode_utm": 1024 * 2800,
     "redirects/referrer.py referrer": 2048 * 2000,
@@ -231,7 +230,6 @@ WORST: dict[str, Callable[[int], tuple[Any, ...]]] = {
     ),
     "redirects/context.py encode_location": lambda n: ("DE", "EU", wide(n, 128)),
     "redirects/context.py encode_utm": lambda n: (wide(n, 80), wide(n, 80), wide(n, 80)),
-    "redirects/context.py encode_destination": lambda n: (wide(n, 512),),
     "redirects/referrer.py referrer": lambda n: (
         f"https://{n}.example/{wide(n, 50).encode().decode('latin-1')}",
     ),
@@ -274,9 +272,9 @@ def test_every_text_cache_is_measured() -> None:
 
 
 def test_longer_texts_are_not_kept() -> None:
-    encode_destination.cache_clear()
-    assert encode_destination("x" * 513) is not encode_destination("y" * 513)
-    assert encode_destination.cache_info().currsize == 0
+    encode_utm.cache_clear()
+    assert encode_utm("x" * 257, "", "") != encode_utm("y" * 257, "", "")
+    assert encode_utm.cache_info().currsize == 0
 
 
 def test_terms_are_bounded_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:

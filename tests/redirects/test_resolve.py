@@ -99,7 +99,7 @@ def test_a_plain_plan_holds_what_resolve_answers(columns: dict[str, Any]) -> Non
     outcome = resolve(made, Visitor({}), NOW)
     if made.is_plain:
         assert outcome.location
-        assert dict(made.headers)[b"Location"] == outcome.location.encode()
+        assert dict(made.start["headers"])[b"Location"] == outcome.location.encode()
 
 
 NOT_PLAIN: list[dict[str, Any]] = [
@@ -161,4 +161,4 @@ def test_anything_more_is_not_plain(columns: dict[str, Any]) -> None:
     assert plan().is_plain
     made = plan(**columns)
     assert not made.is_plain
-    assert not made.headers
+    assert not made.start

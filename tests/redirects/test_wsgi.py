@@ -199,7 +199,7 @@ def test_while_it_ends_every_answer_closes_its_connection(
     front.is_draining = True
     for path in ("/a", "/nope", "/healthz"):
         assert person.open(path).headers["Connection"] == "close"
-    assert "Connection" not in dict(front.compiled_links.spellings["localhost", "/a"].headers)
+    assert "Connection" not in dict(front.compiled_links.spellings["localhost", "/a"].start["headers"])
 
 
 @pytest.fixture

@@ -1,0 +1,49 @@
+"""The fast path: most redirects are answered without an environ and without a `Visitor`.
+
+It takes a GET of a link in memory that sends all visitors to one address, if nothing about the request is
+unusual. `Front` answers and records the same request in the same way, in twice as many steps, and takes all
+others; tests/redirects/test_fast_path.py compares the two.
+"""
+
+# see docs/decisions/2026-11-25-processor-time-of-requests.md
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.redirects.compiled_link import Message
+from app.redirects.visitor import PREFETCH_HEADERS
+from app.redirects.wsgi import Front
+
+
+class FastPath:
+    """Answers requests as the server has them, as scopes of ASGI. It never waits."""
+
+    def __init__(self, front: Front) -> None:
+        self.front, self.redirect_context = front, front.redirect_context
+        self.compiled_links = front.compiled_links
+        # the operator's proxies say in headers of theirs who the visitor is, and what was asked for
+        self.is_open = not (front.proxies or front.redirect_context.country_key)
+
+    def answer(self, scope: Mapping[str, Any]) -> Message | None:
+        """Record a visit. Returns the message that begins its answer, which has no body; None if `Front` has
+        to answer."""
+        sent, path = scope["headers"], scope["raw_path"]
+        headers: dict[bytes, bytes] = dict(sent)
+        if (
+            not self.is_open
+            or scope["method"] != "GET"
+            or scope["scheme"] != "http"
+            or b"%" in path
+            or b"utm_" in scope["query_string"]
+            or len(headers) != len(sent)  # one was sent twice
+            or not PREFETCH_HEADERS.isdisjoint(headers)
+            or self.front.is_draining
+        ):
+            return None
+        spelling = headers.get(b"host", b"").decode("latin-1"), path.decode("latin-1")
+        compiled_link = self.compiled_links.spellings.get(spelling)
+        if compiled_link is None or compiled_link.is_gone or not compiled_link.is_plain:
+            return None
+        self.redirect_context.record_plain(compiled_link, headers, scope["client"][0])
+        return compiled_link.start
