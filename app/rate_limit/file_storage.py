@@ -12,6 +12,8 @@ from app.rate_limit.window_storage import WindowStorage
 
 FILE = "rate_limits.db"  # in DATA_DIR
 FORMER_FILE = "throttles.db"  # its counts of minutes are given up
+BUSY_SECONDS = 2.0
+LOOK_SECONDS = 0.005
 BESIDE = ("", "-wal", "-shm")
 TABLES = """
 CREATE TABLE IF NOT EXISTS hit (key TEXT NOT NULL, at REAL NOT NULL, expires REAL NOT NULL);
@@ -27,6 +29,24 @@ INSERT INTO window VALUES (:key, :amount, :now + :expiry) ON CONFLICT (key) DO U
     expires = CASE WHEN expires <= :now THEN excluded.expires ELSE expires END
 RETURNING count, expires
 """
+
+
+def use_write_ahead_log(connection: sqlite3.Connection) -> None:
+    """Switch a file to its write-ahead log. Raises sqlite3.OperationalError.
+
+    SQLite waits for every other lock, but not for this one: of processes that open a new file at once, all but
+    one would fail.
+    """
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(LOOK_SECONDS)
+        else:
+            return
 
 
 class FileStorage(WindowStorage):
@@ -58,9 +78,11 @@ class FileStorage(WindowStorage):
         for suffix in BESIDE:
             self.path.with_name(FORMER_FILE + suffix).unlink(missing_ok=True)
         self.path.touch(mode=0o600)
-        connection = sqlite3.connect(self.path, timeout=2, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(
+            self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
         try:
-            connection.execute("PRAGMA journal_mode = WAL")
+            use_write_ahead_log(connection)
             connection.execute("PRAGMA synchronous = OFF")  # a power cut may lose counts of the last minutes
             connection.executescript(TABLES)
         except sqlite3.Error:
