@@ -34,8 +34,8 @@ RETURNING count, expires
 def use_write_ahead_log(connection: sqlite3.Connection) -> None:
     """Switch a file to its write-ahead log. Raises sqlite3.OperationalError.
 
-    SQLite waits for every other lock, but not for this one: of processes that open a new file at once, all but
-    one would fail.
+    SQLite waits for every other lock, but not for this one: of processes that open a new file at once, all
+    but one may fail.
     """
     deadline = time.monotonic() + BUSY_SECONDS
     while True:

@@ -1,27 +1,44 @@
-"""The file of counts: any number of processes may open it for the first time at once."""
+"""The file of counts: several processes may open it for the first time at once."""
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+import sqlite3
 from pathlib import Path
-from threading import Barrier
 
+import pytest
+
+from app.rate_limit import file_storage as module
 from app.rate_limit.file_storage import FileStorage
 
-OPENERS = 6
+
+def test_a_new_file_that_another_process_prepares(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite waits for other locks, but refuses at once to switch to the log while another does."""
+    path = tmp_path / "counts.db"
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    looks: list[float] = []
+
+    def let_go(seconds: float) -> None:
+        looks.append(seconds)
+        other.execute("ROLLBACK")
+
+    monkeypatch.setattr(module.time, "sleep", let_go)
+    storage = FileStorage(path)
+    assert [storage.acquire_entry("alice", 3, 600) for _ in range(4)] == [True, True, True, False]
+    assert len(looks) == 1
+    storage.close()
+    other.close()
 
 
-def test_a_new_file_is_opened_by_several_at_once(tmp_path: Path) -> None:
-    """SQLite itself refuses all but one of those that switch a file to its log at the same time."""
-    barrier = Barrier(OPENERS)
-
-    def count(storage: FileStorage) -> bool:
-        barrier.wait()
-        return storage.acquire_entry("alice", 3, 600)
-
-    with ThreadPoolExecutor(OPENERS) as pool:
-        for number in range(50):  # without the fix, one of sixteen files fails
-            storages = [FileStorage(tmp_path / f"{number}.db") for _ in range(OPENERS)]
-            assert sorted(pool.map(count, storages)) == [False] * 3 + [True] * 3
-            for storage in storages:
-                storage.close()
+def test_one_that_stays_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "counts.db"
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    monkeypatch.setattr(module, "BUSY_SECONDS", 0.05)
+    storage = FileStorage(path)
+    with pytest.raises(sqlite3.OperationalError, match="locked"):
+        storage.acquire_entry("alice", 3, 600)
+    other.execute("ROLLBACK")
+    assert storage.acquire_entry("alice", 3, 600)  # the next try begins anew
+    storage.close()
+    other.close()
