@@ -15,7 +15,7 @@ def test_a_new_file_that_another_process_prepares(tmp_path: Path, monkeypatch: p
     """SQLite waits for other locks, but refuses at once to switch to the log while another does."""
     path = tmp_path / "counts.db"
     other = sqlite3.connect(path, isolation_level=None)
-    other.execute("BEGIN EXCLUSIVE")
+    other.execute("BEGIN IMMEDIATE")
     looks: list[float] = []
 
     def let_go(seconds: float) -> None:
@@ -33,7 +33,7 @@ def test_a_new_file_that_another_process_prepares(tmp_path: Path, monkeypatch: p
 def test_one_that_stays_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "counts.db"
     other = sqlite3.connect(path, isolation_level=None)
-    other.execute("BEGIN EXCLUSIVE")
+    other.execute("BEGIN IMMEDIATE")
     monkeypatch.setattr(module, "BUSY_SECONDS", 0.05)
     storage = FileStorage(path)
     with pytest.raises(sqlite3.OperationalError, match="locked"):
