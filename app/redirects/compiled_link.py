@@ -22,7 +22,6 @@ Message = dict[str, Any]  # of ASGI
 
 # on every answer to a visitor: a change must show at once, and search engines must not list short links
 ALWAYS = (("Cache-Control", "no-store"), ("X-Robots-Tag", "noindex"))
-LONGEST_DESTINATION = 2048
 STATUSES = {code.value: f"{code.value} {code.phrase}" for code in HTTPStatus}
 KEEPS_METHOD = frozenset({307, 308})
 
@@ -113,7 +112,7 @@ def compile_link(
     if location and compiled_link.is_open and is_the_same_for_all(compiled_link):
         compiled_link.is_plain = True
         compiled_link.start = redirect_start(compiled_link.http_status_code, redirect_headers(location))
-        compiled_link.recorded = encode_destination(compiled_link.location_url)
+        compiled_link.recorded = cleaned("destination", compiled_link.location_url)
     return compiled_link
 
 
@@ -132,11 +131,6 @@ def redirect_headers(location: str) -> EncodedHeaders:
 def redirect_start(status: int, headers: EncodedHeaders) -> Message:
     """The message of ASGI that begins an answer."""
     return {"type": "http.response.start", "status": status, "headers": headers}
-
-
-def encode_destination(destination: str) -> str:
-    """The destination as a line of the journal has it."""
-    return cleaned("destination", destination[:LONGEST_DESTINATION])
 
 
 def is_open(compiled_link: CompiledLink) -> bool:

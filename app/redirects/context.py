@@ -23,7 +23,7 @@ from app.journal.daily_salt import KEY_BYTES, day_key, visitor_hash
 from app.journal.segments import directory_of
 from app.journal.writer import Journal
 from app.redirects.cache import CompiledLinks
-from app.redirects.compiled_link import CompiledLink, encode_destination
+from app.redirects.compiled_link import CompiledLink
 from app.redirects.gate_cookies import Unlock
 from app.redirects.limits import Confirmed, Limits
 from app.redirects.signed_tokens import Confirmation, Passage
@@ -120,7 +120,7 @@ class RedirectContext:
             sent("HTTP_USER_AGENT", ""), sent("HTTP_ACCEPT_LANGUAGE", ""), sent("HTTP_REFERER", "")
         )
         marks = encode_utm(*utm(visitor.query)) if "utm_" in visitor.query else NO_UTM
-        encoded = encode_destination(destination)
+        encoded = cleaned("destination", destination)
         return self.encode_visit(compiled_link, browser, visitor.address, visitor.location, marks, encoded)
 
     def encode_visit(
