@@ -16,9 +16,10 @@ from math import inf
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from app.http_server.connections import abort_connection
-from app.http_server.granian_worker import AsgiProtocol, Message
+from app.http_server.granian_worker import AsgiProtocol
 from app.http_server.pauses import Pauses
 from app.http_server.pools import Pool, RequestJob
+from app.redirects.compiled_link import Message, start_message
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication, WSGIEnvironment
@@ -58,7 +59,7 @@ class SentFile:
 
 def send_start(proto: AsgiProtocol, status: str, headers: Headers) -> None:
     pairs = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
-    proto.send({"type": "http.response.start", "status": int(status[:3]), "headers": pairs})
+    proto.send(start_message(int(status[:3]), pairs))
 
 
 def send_redirect(proto: AsgiProtocol, start: Message) -> None:

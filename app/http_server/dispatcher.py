@@ -36,7 +36,7 @@ from app.http_server.request_bodies import (
 from app.http_server.request_counts import count_request
 from app.http_server.senders import Senders
 from app.rate_limit.limiter import network_of
-from app.redirects.compiled_link import redirect_start
+from app.redirects.compiled_link import start_message
 from app.redirects.fast_path import FastPath
 from app.redirects.wsgi import Front
 from app.web.body import IS_TORN, MAX_BYTES, MAX_SMALL_BYTES
@@ -109,7 +109,7 @@ class Dispatcher:
         start = self.fast_path.answer(scope)
         if start is None:
             found = self.front.answer_from_memory(build_visit_environ(scope, self.visit_keys))
-            start = redirect_start(*found) if found is not None else None
+            start = start_message(*found) if found is not None else None
         return start
 
     def dispatch(self, environ: Environ, proto: AsgiProtocol) -> None:

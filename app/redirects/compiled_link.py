@@ -111,7 +111,7 @@ def compile_link(
     location = encode_location(with_query(compiled_link.location_url, compiled_link.utm), schemes)
     if location and compiled_link.is_open and is_the_same_for_all(compiled_link):
         compiled_link.is_plain = True
-        compiled_link.start = redirect_start(compiled_link.http_status_code, redirect_headers(location))
+        compiled_link.start = start_message(compiled_link.http_status_code, redirect_headers(location))
         compiled_link.recorded = cleaned("destination", compiled_link.location_url)
     return compiled_link
 
@@ -128,7 +128,7 @@ def redirect_headers(location: str) -> EncodedHeaders:
     return [(b"Location", location.encode("latin-1")), *ALWAYS_ENCODED]
 
 
-def redirect_start(status: int, headers: EncodedHeaders) -> Message:
+def start_message(status: int, headers: EncodedHeaders) -> Message:
     """The message of ASGI that begins an answer."""
     return {"type": "http.response.start", "status": status, "headers": headers}
 
