@@ -86,7 +86,8 @@ def find_page(
         ids = read_ids(listing, order, mine, start.offset, size)
     else:
         whole = sum(block.size for block in blocks) if conditions else 0
-        ids = read_from_nearer_end(listing, order, mine, parts, Reach(skipped, size, total, whole))
+        reach = Reach(skipped, size, total, whole)
+        ids = read_from_nearer_end(listing, order, mine, parts, reach, workspace_id)
     return Page((load or load_rows)(listing.model, ids), page, size, total)
 
 

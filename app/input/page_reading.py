@@ -27,8 +27,9 @@ class Listing(Generic[Row]):
     `several`: the filters of which several values may be sent; a row must have one of them, or none where
     `not` names the filter. `mine`: the condition for the user's rows, where that is not their `workspace_id`.
     `beside`: for an order by a value that is not in the row, what joins it to the query. `blocks`: the table
-    that counts the rows by block of ids, for lists that may be very long. `elsewhere`: the filters that
-    another table answers; it names what they find, and would do so again for each part of the list.
+    that counts the rows by block of ids, for lists that may be very long; all other orders of those have an
+    index of the workspace, the column and the id. `elsewhere`: the filters that another table answers; it
+    names what they find, and would do so again for each part of the list.
     """
 
     model: type[Row]
@@ -96,18 +97,46 @@ def read_from_nearer_end(
     conditions: Sequence[ColumnElement[bool]],
     parts: Sequence[Block | ListPart],
     reach: Reach,
+    workspace_id: int,
 ) -> Sequence[int]:
     """The ids of a page. What is skipped is read as well, so it is read from where that is less."""
-    is_sorted = reach.is_sorted_faster and not listing.is_by_id(order[0])
-    if parts and (is_sorted or order[0] in listing.beside):
-        conditions = [*conditions, is_within(listing, parts[0], parts[-1])]
     skipped, size, total, _ = reach
-    if skipped < total // 2:
-        return read_ids(listing, order, conditions, skipped, size, is_sorted=is_sorted)
-    rest = total - skipped
-    most = min(size, rest)
-    order = order[0], not order[1]
-    return read_ids(listing, order, conditions, rest - most, most, is_sorted=is_sorted)[::-1]
+    is_near = skipped < total // 2
+    most = min(size, total - skipped)
+    if not is_near:
+        order, skipped = (order[0], not order[1]), total - skipped - most
+    if is_read_along(listing, order, conditions):
+        ids = read_along_index(listing, order, workspace_id, skipped, most)
+    else:
+        is_sorted = reach.is_sorted_faster and not listing.is_by_id(order[0])
+        if parts and (is_sorted or order[0] in listing.beside):
+            conditions = [*conditions, is_within(listing, parts[0], parts[-1])]
+        ids = read_ids(listing, order, conditions, skipped, most, is_sorted=is_sorted)
+    return ids if is_near else ids[::-1]
+
+
+def is_read_along(
+    listing: Listing[Any], order: tuple[str, bool], conditions: Sequence[ColumnElement[bool]]
+) -> bool:
+    """Whether the whole of a list that may be very long is read in an order that has an index, on SQLite."""
+    is_long = listing.blocks is not None and len(conditions) == 1 and order[0] not in listing.beside
+    return is_long and db.session.connection().dialect.name == "sqlite"
+
+
+def read_along_index(
+    listing: Listing[Any], order: tuple[str, bool], workspace_id: int, skipped: int, most: int
+) -> Sequence[int]:
+    """The ids of the first `most` rows after `skipped` ones, none of which has to meet a filter.
+
+    The index is entered where the workspace begins, and has no end: SQLite would compare each row that it
+    skips with that end, which takes as long as all the rest. Who counted the rows knows how many there are;
+    if some were removed meanwhile, those of the next workspace come, and are left out.
+    """
+    owner, rising = listing.model.workspace_id, order[1]
+    begins = owner >= workspace_id if rising else owner <= workspace_id
+    found = select(listing.model.id, owner).where(begins).order_by(owner.asc() if rising else owner.desc())
+    rows = db.session.execute(ordered(listing, order, found).limit(most).offset(skipped))
+    return [id_ for id_, owner_id in rows if owner_id == workspace_id]
 
 
 def read_ids(

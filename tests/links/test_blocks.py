@@ -137,6 +137,7 @@ def test_parts_hold_all_blocks(name: str, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 FILTERS = {
+    "nothing, so all": ({}, IDS),
     "all of them": ({"is_enabled": "1"}, IDS),
     "none in the first block": ({"search": "1"}, IDS[2:]),
     "some in each block": ({"search": "9"}, (SIZE - 1, 2 * SIZE, 2 * SIZE + 1, 4 * SIZE + 5)),
@@ -205,6 +206,35 @@ def value_of(link: Link, order_by: str) -> tuple[Any, int]:
         "last_datetime": link.last_datetime or dt.datetime.min.replace(tzinfo=dt.UTC),
     }
     return values[order_by], link.id
+
+
+@pytest.mark.parametrize("order_type", ["ASC", "DESC"])
+@pytest.mark.parametrize("order_by", sorted(LISTING.orders))
+@pytest.mark.parametrize("owner", ["alice", "bob", "carol"])
+def test_no_page_shows_links_of_the_next_workspace(
+    owner: str,
+    order_by: str,
+    order_type: str,
+    make_user: Callable[..., User],
+    factory: Factory,
+    session: scoped_session[Session],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Even if links are removed after they were counted, and in workspaces before and behind others."""
+    monkeypatch.setattr("app.input.listing.SIZES", (2,))
+    users = {name: make_user(f"{name}@example.com") for name in ("alice", "bob", "carol")}
+    for number in range(3):
+        for name, user in users.items():
+            factory.link(user, f"{name}-{number}")
+    session.commit()
+    counted_before = [Block(0, 9)]  # six have gone since
+    monkeypatch.setattr("app.input.listing.read_blocks", lambda *_asked: counted_before)
+    asked = {"results_per_page": "2", "order_by": order_by, "order_type": order_type}
+    workspace_id = access_of(users[owner]).workspace_id
+    pages = [find_page(LISTING, workspace_id, {**asked, "page": str(page)}) for page in (1, 2, 3, 4, 5)]
+    shown = {row.workspace_id for page in pages for row in page.rows}
+    assert shown == {workspace_id}
+    assert pages[0].rows
 
 
 BETWEEN_PAGES = {
