@@ -22,6 +22,7 @@ from app.core.extensions import db
 from app.i18n.messages import lazy_digits
 from app.i18n.messages import lazy_gettext as _l
 from app.input.blocks import find_page_start, read_blocks
+from app.input.counted_order import CountedList
 from app.input.page_reading import Filter as Filter
 from app.input.page_reading import Listing as Listing
 from app.input.page_reading import Reach, Row, count, count_parts, read_from_nearer_end, read_ids
@@ -84,6 +85,9 @@ def find_page(
         start = find_page_start(parts, skipped, rising=order[1])
         mine.append(listing.model.id >= start.first_id if order[1] else listing.model.id <= start.last_id)
         ids = read_ids(listing, order, mine, start.offset, size)
+    elif not conditions and (counted := listing.counted.get(order[0])) and counted.are_few(blocks):
+        by_count = CountedList(listing.model, counted, workspace_id, blocks, rising=order[1])
+        ids = by_count.read(skipped, size)
     else:
         whole = sum(block.size for block in blocks) if conditions else 0
         reach = Reach(skipped, size, total, whole)

@@ -12,6 +12,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from app.core.extensions import db
 from app.input.blocks import Block, ListPart, split
+from app.input.counted_order import CountedRows
 from app.input.params import QueryParams
 
 Row = TypeVar("Row", bound=Any)
@@ -28,8 +29,9 @@ class Listing(Generic[Row]):
     `not` names the filter. `mine`: the condition for the user's rows, where that is not their `workspace_id`.
     `beside`: for an order by a value that is not in the row, what joins it to the query. `blocks`: the table
     that counts the rows by block of ids, for lists that may be very long; all other orders of those have an
-    index of the workspace, the column and the id. `elsewhere`: the filters that another table answers; it
-    names what they find, and would do so again for each part of the list.
+    index of the workspace, the column and the id. `counted`: for an order by a count that maybe few rows
+    have, where those are. `elsewhere`: the filters that another table answers; it names what they find, and
+    would do so again for each part of the list.
     """
 
     model: type[Row]
@@ -39,6 +41,7 @@ class Listing(Generic[Row]):
     mine: ColumnElement[bool] | None = None
     beside: Mapping[str, Callable[[Select[Any]], Select[Any]]] = field(default_factory=dict)
     blocks: Table | None = None
+    counted: Mapping[str, CountedRows] = field(default_factory=dict)
     elsewhere: Collection[str] = ()
 
     def is_by_id(self, order: str) -> bool:

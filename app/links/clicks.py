@@ -17,9 +17,11 @@ from sqlalchemy import (
     ColumnElement,
     FromClause,
     Select,
+    Subquery,
     Table,
     bindparam,
     column,
+    exists,
     func,
     select,
     table,
@@ -45,6 +47,29 @@ def joined(links: Select[Any]) -> Select[Any]:
     for count in COUNTS:
         links = links.outerjoin(count, count.c.link_id == Link.id)
     return links
+
+
+def clicked_links(workspace_id: int) -> Subquery:
+    """The `id` and the clicks (`value`) of the workspace's links that have any. Begins with the counts, and
+    looks up each in the index of the list: it is for lists of which few links were clicked."""
+    clicks = COUNTER.c.clicks + func.coalesce(LIMIT_COUNTER.c.clicks, 0)
+    is_same = LIMIT_COUNTER.c.link_id == COUNTER.c.link_id
+    counts = union_all(
+        select(COUNTER.c.link_id, clicks.label("clicks")).outerjoin(LIMIT_COUNTER, is_same),
+        select(LIMIT_COUNTER.c.link_id, LIMIT_COUNTER.c.clicks).where(
+            ~exists(select(COUNTER.c.link_id).where(is_same))
+        ),
+    ).subquery()
+    is_of_workspace = (
+        select(Link.id)
+        .where(Link.id == counts.c.link_id, Link.workspace_id == workspace_id)
+        .with_hint(Link, "INDEXED BY ix_link_filtered", "sqlite")
+    )
+    return (
+        select(counts.c.link_id.label("id"), counts.c.clicks.label("value"))
+        .where(counts.c.clicks > 0, exists(is_of_workspace))
+        .subquery()
+    )
 
 
 def of_links(count: FromClause) -> Select[tuple[int, int]]:

@@ -8,11 +8,12 @@ import re
 from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import InstrumentedAttribute
 
+from app.input.counted_order import CountedRows
 from app.input.forms import MAX_ID
 from app.input.listing import Listing, one_of, until
 from app.input.params import QueryParams
 from app.input.parsers import parse_boolean, parse_datetime, parse_integer
-from app.links.clicks import IN_ORDER, joined
+from app.links.clicks import CLICKS, COUNTS, IN_ORDER, clicked_links, joined
 from app.links.models import Link, LinkTag, link_block, link_pixel
 from app.links.search_text import SEARCHED, folded
 
@@ -84,6 +85,7 @@ LISTING = Listing(
         "url": Link.url,
     },
     beside={"clicks": joined},
+    counted={"clicks": CountedRows(clicked_links, CLICKS == 0, COUNTS)},
     blocks=link_block,
     elsewhere=("pixel_id", "tag"),
 )

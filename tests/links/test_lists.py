@@ -9,15 +9,14 @@ import pytest
 import sqlalchemy as sa
 
 from app.accounts.workspaces import access_of
-from app.analytics.models import Counter
 from app.core.clock import now
-from app.core.database import prepare_engine
 from app.core.errors import Invalid
 from app.domains.models import Domain
 from app.input.listing import find_page
 from app.links.lists import LISTING
 from app.links.models import link_pixel
 from app.projects.models import Project
+from tests.click_counts import store_clicks
 
 pytestmark = pytest.mark.databases
 
@@ -135,17 +134,6 @@ def test_what_cannot_be_asked(alice, name, value):
     with pytest.raises(Invalid) as caught:
         find_page(LISTING, access_of(alice).workspace_id, {name: value})
     assert [problem.field for problem in caught.value.errors] == [name]
-
-
-def store_clicks(settings, clicks):
-    """The counters are in a file of their own, which only the ingesting process writes."""
-    engine = sa.create_engine(settings.database_url)
-    prepare_engine(engine, settings, clicks_mode="rw")
-    with engine.begin() as connection:
-        connection.execute(
-            sa.insert(Counter), [{"link_id": id_, "clicks": count} for id_, count in clicks.items()]
-        )
-    engine.dispose()
 
 
 def test_by_clicks(settings, links, alice):
