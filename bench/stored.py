@@ -38,6 +38,11 @@ TEXTS = {
 }
 
 
+def text_of(name: str, number: object) -> str:
+    """One of a column's texts. A path begins as paths do: a filter tells it from its host by that."""
+    return f"{'/' if name == 'referrer_path' else ''}{name} {number}"
+
+
 def fill(settings: Settings, clicks: int, links: int, days: int, now: dt.datetime) -> None:
     """Store one owner's links and clicks. Few links have most clicks, and one visitor in five comes twice."""
     store(settings.data_dir / "main.db", links)
@@ -51,7 +56,7 @@ def fill_clicks(settings: Settings, clicks: int, links: int, days: int, now: dt.
     agents = {AGENT.format(100 + n % 40, n) for n in range(TEXTS["agent"])}
     with engine.begin() as writer:
         for name, many in TEXTS.items():
-            terms.ids(writer, agents if name == "agent" else {f"{name} {n}" for n in range(many)})
+            terms.ids(writer, agents if name == "agent" else {text_of(name, n) for n in range(many)})
         store_descriptions(writer, terms, agents)
     engine.dispose()
     with closing(sqlite3.connect(clicks_path(settings), isolation_level=None)) as connection:
@@ -87,7 +92,7 @@ def make_clicks(connection: sqlite3.Connection, clicks: int, links: int, days: i
 
 def ids_of(connection: sqlite3.Connection) -> list[tuple[int, int]]:
     """The lowest id of each kind of text, and the number of texts. Their ids are consecutive."""
-    patterns = ["Mozilla/5.0 %" if name == "agent" else f"{name} %" for name in TEXTS]
+    patterns = ["Mozilla/5.0 %" if name == "agent" else text_of(name, "%") for name in TEXTS]
     find = "SELECT min(id), count(*) FROM term WHERE value LIKE ?"
     return [connection.execute(find, [pattern]).fetchone() for pattern in patterns]
 

@@ -9,7 +9,7 @@ from app.analytics.clickhouse.schema import COLUMNS, make_tables
 from app.analytics.periods import DAY_MS
 from app.core.config import Settings
 from bench.many_links import store
-from bench.stored import TEXTS, USER
+from bench.stored import TEXTS, USER, text_of
 from tests.clickhouse_server import ClickHouseServer
 
 DRAWN = {
@@ -38,7 +38,7 @@ def fill(
 def drawn(day: int, clicks: int, links: int) -> str:
     values = {
         **{
-            name: f"concat('{name} ', toString(rand({10 + n}) % {many}))"
+            name: f"concat('{text_of(name, '')}', toString(rand({10 + n}) % {many}))"
             for n, (name, many) in enumerate(TEXTS.items())
         },
         **DRAWN,

@@ -15,7 +15,7 @@ from app.analytics.periods import DAY_MS, QUARTER_MS
 from app.analytics.user_agents import store_descriptions
 from app.core.config import Settings
 from bench.ingest import AGENT
-from bench.stored import TEXTS, USER
+from bench.stored import TEXTS, USER, text_of
 from tests import postgres
 
 # of a server with 8 GB for itself; a cluster of the tests has PostgreSQL's own defaults
@@ -56,7 +56,7 @@ def fill(settings: Settings, clicks: int, links: int, days: int, now: dt.datetim
     with engine.begin() as writer:
         make_months(writer, months)
         for name, many in TEXTS.items():
-            terms.ids(writer, agents if name == "agent" else {f"{name} {n}" for n in range(many)})
+            terms.ids(writer, agents if name == "agent" else {text_of(name, n) for n in range(many)})
         store_descriptions(writer, terms, agents)
     engine.dispose()
     with psycopg.connect(settings.database_url.replace("+psycopg", ""), autocommit=True) as connection:
@@ -101,7 +101,7 @@ def make_clicks(connection: psycopg.Connection, clicks: int, links: int, days: i
 
 def ids_of(connection: psycopg.Connection) -> list[tuple[int, int]]:
     """The lowest id of each kind of text, and the number of texts. Their ids are consecutive."""
-    patterns = ["Mozilla/5.0 %" if name == "agent" else f"{name} %" for name in TEXTS]
+    patterns = ["Mozilla/5.0 %" if name == "agent" else text_of(name, "%") for name in TEXTS]
     find = "SELECT min(id), count(*), max(id) FROM clicks.term WHERE value LIKE %s"
     found = [connection.execute(find, [pattern]).fetchone() or (0, 0, 0) for pattern in patterns]
     if any(last - first + 1 != count for first, count, last in found):

@@ -41,6 +41,7 @@ FILTERS = {
     "country_code": "country_code 1",
     "city_name": "city_name 1",
     "referrer_host": "referrer_host 1",
+    "referrer_path": "referrer_host 1/referrer_path 1",
     "browser_language": "language 1",
     "utm_source": "utm_source 1",
     "utm_medium": "utm_medium 1",
