@@ -159,17 +159,26 @@ def test_what_was_begun_is_answered_by_the_old_ones(make_server: MakeServer) -> 
     server = make_server()
     make_hot_link(server)
     key = server.flask("keys", "create", "--email", "owner@example.com", "--name", "other").strip()
-    body = b'{"location_url": "https://example.com/slow", "url": "slow"}'
+    # the spaces come one by one, for as long as the new generation takes to start: a body that rests is 408
+    body = b" " * 10_000 + b'{"location_url": "https://example.com/slow", "url": "slow"}'
     head = (
         f"POST /api/links HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {key}\r\n"
         f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
     )
+    sent = 0
     with socket.create_connection(("127.0.0.1", server.port), timeout=SECONDS) as line:
-        line.sendall(head.encode() + body[:9])
+
+        def is_taken_over() -> bool:
+            nonlocal sent
+            line.sendall(body[sent : sent + 1])
+            sent += 1
+            return server.written().count("Waypost listens") == 2
+
+        line.sendall(head.encode())
         assert server.process
         server.process.send_signal(signal.SIGHUP)
-        wait_for(lambda: server.written().count("Waypost listens") == 2, "the new generation")
-        line.sendall(body[9:])
+        wait_for(is_taken_over, "the new generation")
+        line.sendall(body[sent:])
         answer = line.recv(65536)
     assert answer.startswith(b"HTTP/1.1 201")
     assert b"connection: close" in answer.lower()
