@@ -47,7 +47,7 @@ from app.redirects.wsgi import Front
 from app.web.application import REDIRECTS
 
 # both measured beside busy pages: docs/decisions/2026-11-25-processor-time-of-requests.md,
-# 2026-11-22-bodies-read-before-threads.md
+# docs/decisions/2026-11-22-bodies-read-before-threads.md
 REDIRECT_THREADS = 2
 SWITCH_SECONDS = 0.001
 FILE_THREADS = 8
