@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import signal
 import subprocess
@@ -18,7 +19,11 @@ OPTIONS = ("fsync=off", "max_connections=300", "listen_addresses=")
 
 
 class PostgresReplica:
-    """A standby that streams from the tests' cluster. It can be made late, frozen and stopped."""
+    """A standby that streams from the tests' cluster. It can be made late, frozen and stopped.
+
+    The cluster keeps in a slot what the standby lacks: frozen for a minute it loses its connection, and
+    meanwhile other tests may have written so much that the cluster would have let go of it.
+    """
 
     def __init__(self) -> None:
         # a socket's path must be short
@@ -26,6 +31,7 @@ class PostgresReplica:
         self._process: subprocess.Popen[bytes] | None = None
         self._command: list[str] = []
         self._uid: int | None = None
+        self._slot = f"replica_{secrets.token_hex(8)}"
 
     def address(self, database: str) -> str:
         return f"postgresql://{postgres.USER}@/{database}?host={self.directory}"
@@ -36,8 +42,20 @@ class PostgresReplica:
 
     def _copy(self) -> tuple[list[str], int | None]:
         """Copies the cluster. Returns the command that serves the copy and the user to run it as."""
+        with postgres.connect() as connection:
+            connection.execute("SELECT pg_create_physical_replication_slot(%s, true)", (self._slot,))
         data, binaries = self.directory / "data", postgres.bin_directories()[0]
-        source = ["-h", os.environ[postgres.DIRECTORY], "-U", postgres.USER, "-R", "-X", "stream"]
+        source = [
+            "-h",
+            os.environ[postgres.DIRECTORY],
+            "-U",
+            postgres.USER,
+            "-R",
+            "-X",
+            "stream",
+            "--slot",
+            self._slot,
+        ]
         tried = ""
         for prefix, uid in postgres.ways(data):
             command = [*prefix, str(binaries / "pg_basebackup"), *source, "-D", str(data)]
@@ -98,7 +116,19 @@ class PostgresReplica:
 
     def remove(self) -> None:
         self.stop()
+        wait_for(self._is_slot_dropped, "the end of the replica's connection")
         shutil.rmtree(self.directory)
+
+    def _is_slot_dropped(self) -> bool:
+        with postgres.connect() as connection:
+            try:
+                connection.execute(
+                    "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = %s",
+                    (self._slot,),
+                )
+            except psycopg.errors.ObjectInUse:
+                return False
+        return True
 
     def _signal(self, number: int) -> None:
         """To the server and its children, each of which leads a session of its own."""
