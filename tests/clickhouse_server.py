@@ -118,6 +118,7 @@ class Engine:
 class Front(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     wbufsize = -1  # head and body go out together
+    disable_nagle_algorithm = True  # or a piece waits 40 ms for the word that the one before has come
     engine: Engine
 
     def do_GET(self) -> None:
