@@ -45,17 +45,8 @@ class PostgresReplica:
         with postgres.connect() as connection:
             connection.execute("SELECT pg_create_physical_replication_slot(%s, true)", (self._slot,))
         data, binaries = self.directory / "data", postgres.bin_directories()[0]
-        source = [
-            "-h",
-            os.environ[postgres.DIRECTORY],
-            "-U",
-            postgres.USER,
-            "-R",
-            "-X",
-            "stream",
-            "--slot",
-            self._slot,
-        ]
+        source = ["-h", os.environ[postgres.DIRECTORY], "-U", postgres.USER, "-R", "-X", "stream"]
+        source.append(f"--slot={self._slot}")
         tried = ""
         for prefix, uid in postgres.ways(data):
             command = [*prefix, str(binaries / "pg_basebackup"), *source, "-D", str(data)]

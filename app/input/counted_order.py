@@ -63,11 +63,13 @@ class CountedList:
         return self.read_both(skipped, most)
 
     def read_both(self, skipped: int, most: int) -> list[int]:
+        """The same where the page may be among the rows without a count, or begin or end there."""
         sizes = self.read_sizes()
         others = [one._replace(size=max(0, one.size - sizes.get(one.number, 0))) for one in self.blocks]
+        counted = sum(sizes.values())
         kinds = [
             (sum(one.size for one in others), partial(self.read_others, others)),
-            (sum(sizes.values()), partial(self.read_counted, sum(sizes.values()))),
+            (counted, partial(self.read_counted, counted)),
         ]
         ids: list[int] = []
         for size, read in kinds if self.rising else reversed(kinds):

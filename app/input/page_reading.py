@@ -29,7 +29,7 @@ class Listing(Generic[Row]):
     `not` names the filter. `mine`: the condition for the user's rows, where that is not their `workspace_id`.
     `beside`: for an order by a value that is not in the row, what joins it to the query. `blocks`: the table
     that counts the rows by block of ids, for lists that may be very long; all other orders of those have an
-    index of the workspace, the column and the id. `counted`: for an order by a count that maybe few rows
+    index of the workspace, the column and the id. `counted`: for an order by a count that few rows may
     have, where those are. `elsewhere`: the filters that another table answers; it names what they find, and
     would do so again for each part of the list.
     """
