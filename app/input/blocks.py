@@ -9,7 +9,7 @@ page is found by reading one part.
 # see docs/decisions/2026-11-25-blocks-of-links.md, 2026-11-26-indexes-of-long-lists.md
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import Table, select
@@ -34,6 +34,11 @@ class Block(NamedTuple):
     @property
     def last_id(self) -> int:
         return self.first_id + (1 << BLOCK_BITS) - 1
+
+    @property
+    def ends(self) -> Mapping[str, int]:
+        """The bound parameters of queries for its ids."""
+        return {"first_id": self.first_id, "last_id": self.last_id}
 
 
 class ListPart(NamedTuple):

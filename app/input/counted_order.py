@@ -7,15 +7,16 @@ lie where, the blocks of the list say.
 # see docs/decisions/2026-11-26-indexes-of-long-lists.md
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, FromClause, Subquery, func, literal, select
+from sqlalchemy import ColumnElement, Executable, FromClause, Subquery, func, literal, select
 
 from app.core.extensions import db
 from app.input.blocks import BLOCK_BITS, LEAST_OF_PART, Block, find_page_start
 
+MOST = 50_000  # rows with a count: sorting them takes 0.1 s
 FEW = 8  # sorting one row that has a count takes as long as reading eight without
 NEAR = 10_000  # the first so many rows with a count are found without counting them
 
@@ -24,16 +25,22 @@ class CountedRows(NamedTuple):
     """Where the rows with a count are.
 
     `of_workspace`: the `id` and the `value`, above 0, of a workspace's rows that have one. `is_none`: the
-    condition that a row has none. `tables`: those that hold the counts, of all workspaces.
+    condition that a row has none. `tables`: those that hold the counts, of all workspaces. `of_range`: the
+    query for the counts of the ids `first_id` to `last_id`. `of_ids`: the count of each of these ids.
+    `bitmaps`: the name of those that have the counts as slices.
     """
 
     of_workspace: Callable[[int], Subquery]
     is_none: ColumnElement[bool]
     tables: Sequence[FromClause]
+    of_range: Executable
+    of_ids: Callable[[Sequence[int]], Mapping[int, int]]
+    bitmaps: str
 
     def are_few(self, blocks: Sequence[Block]) -> bool:
-        """Whether so few rows of a long list have a count that all others need not be read."""
-        most = sum(block.size for block in blocks) // FEW
+        """Whether so few rows of a long list have a count that those can be sorted, and no other need be
+        read."""
+        most = min(MOST, sum(block.size for block in blocks) // FEW)
         return len(blocks) >= LEAST_OF_PART and not any(has_more(table, most) for table in self.tables)
 
 

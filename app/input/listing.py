@@ -21,18 +21,21 @@ from app.core.database import read_columns
 from app.core.extensions import db
 from app.i18n.messages import lazy_digits
 from app.i18n.messages import lazy_gettext as _l
-from app.input.blocks import find_page_start, read_blocks
+from app.input.bitmaps import MomentBound, RowReader, Selection, select_rows
+from app.input.blocks import Block, ListPart, find_page_start, read_blocks
 from app.input.counted_order import CountedList
 from app.input.page_reading import Filter as Filter
 from app.input.page_reading import Listing as Listing
 from app.input.page_reading import Reach, Row, count, count_parts, read_from_nearer_end, read_ids
 from app.input.params import MAX_CHARACTERS, ParamReader, QueryParams, bounded, values_of
 from app.input.parsers import Rejected, parse_datetime, parse_integer, plain_whole
+from app.input.sliced_order import read_sliced
 
 SIZES = (10, 25, 50, 100, 250, 500, 1000)
 DEFAULT_SIZE = 25
 ORDER_TYPES = ("ASC", "DESC")
 NOT = "not"  # names the filters whose values are those that a row must not have
+MOST_NAMED = 10_000  # rows that are named by their ids, to be sorted alone
 MAX_VALUES = 50  # of one filter: each is a condition of the query
 
 
@@ -75,24 +78,98 @@ def find_page(
     conditions, order = read_conditions(reader, listing), read_order(reader, listing)
     reader.require_valid()
     own = listing.model.workspace_id == workspace_id if listing.mine is None else listing.mine
-    mine, skipped = [own, *conditions], (page - 1) * size
-    blocks = read_blocks(listing.blocks, workspace_id) if listing.blocks is not None else []
-    parts = count_parts(listing, blocks, params, mine)
-    total = sum(part.size for part in parts) if parts else count(listing, mine)
-    if skipped >= total:
-        return Page([], page, size, total)
-    if len(parts) > 1 and listing.is_by_id(order[0]):
-        start = find_page_start(parts, skipped, rising=order[1])
-        mine.append(listing.model.id >= start.first_id if order[1] else listing.model.id <= start.last_id)
-        ids = read_ids(listing, order, mine, start.offset, size)
-    elif not conditions and (counted := listing.counted.get(order[0])) and counted.are_few(blocks):
-        by_count = CountedList(listing.model, counted, workspace_id, blocks, rising=order[1])
-        ids = by_count.read(skipped, size)
-    else:
-        whole = sum(block.size for block in blocks) if conditions else 0
-        reach = Reach(skipped, size, total, whole)
-        ids = read_from_nearer_end(listing, order, mine, parts, reach, workspace_id)
-    return Page((load or load_rows)(listing.model, ids), page, size, total)
+    skipped = (page - 1) * size
+    found = Finding(listing, workspace_id, params, [own, *conditions], order)
+    ids = found.read(skipped, size) if skipped < found.total else []
+    return Page((load or load_rows)(listing.model, ids), page, size, found.total)
+
+
+class Finding(Generic[Row]):
+    """What filters find of a list, and the ways to read a page of it in an order.
+
+    `conditions`: the first says whose the rows are. Where bitmaps can't say what the others find
+    (`selection`), it is counted by `parts` of the list.
+    """
+
+    def __init__(
+        self,
+        listing: Listing[Row],
+        workspace_id: int,
+        params: QueryParams,
+        conditions: Sequence[ColumnElement[bool]],
+        order: tuple[str, bool],
+    ) -> None:
+        self.listing, self.workspace_id = listing, workspace_id
+        self.conditions, self.order, self.is_rising = conditions, order, order[1]
+        self.blocks = read_blocks(listing.blocks, workspace_id) if listing.blocks is not None else []
+        self.is_whole = len(conditions) == 1
+        self.counted = listing.counted.get(order[0])
+        self.are_few_counted = (
+            self.is_whole and self.counted is not None and self.counted.are_few(self.blocks)
+        )
+        needs_bits = not self.is_whole or (self.counted is not None and not self.are_few_counted)
+        self.selection = self.select(params) if needs_bits and listing.bitmaps is not None else None
+        self.parts: Sequence[Block | ListPart] = ()
+        if self.selection is not None:
+            self.total = self.selection.size
+        else:
+            self.parts = count_parts(listing, self.blocks, params, conditions)
+            self.total = sum(part.size for part in self.parts) if self.parts else count(listing, conditions)
+
+    def select(self, params: QueryParams) -> Selection | None:
+        asked = [name for name in self.listing.filters if params.get(name)]
+        excluded = values_of(params[NOT]) if self.listing.several and params.get(NOT) else ()
+        rows = RowReader(self.listing.model, self.conditions)
+        assert self.listing.bitmaps is not None  # noqa: S101
+        return select_rows(
+            self.listing.bitmaps, self.workspace_id, params, asked, excluded, self.blocks, rows
+        )
+
+    def read(self, skipped: int, size: int) -> Sequence[int]:
+        """The ids of a page. `skipped` must be less than all rows."""
+        if self.counted is not None and self.are_few_counted:
+            few = CountedList(
+                self.listing.model, self.counted, self.workspace_id, self.blocks, rising=self.is_rising
+            )
+            return few.read(skipped, size)
+        if self.selection is not None:
+            return self.read_selected(self.selection, skipped, size)
+        if len(self.parts) > 1 and self.listing.is_by_id(self.order[0]):
+            return self.read_by_id(skipped, size)
+        return self.read_in_order(skipped, size)
+
+    def read_selected(self, selection: Selection, skipped: int, size: int) -> Sequence[int]:
+        if self.listing.is_by_id(self.order[0]):
+            return selection.read(skipped, size, rising=self.is_rising)
+        if self.counted is not None and self.listing.bitmaps is not None:
+            ids = read_sliced(
+                self.listing.bitmaps,
+                self.counted,
+                self.workspace_id,
+                selection,
+                (skipped, size),
+                rising=self.is_rising,
+            )
+            if ids is not None:
+                return ids
+        self.parts = selection.blocks
+        if selection.size <= MOST_NAMED:
+            ids = selection.read(0, selection.size, rising=True)
+            self.conditions = [self.conditions[0], self.listing.model.id.in_(ids)]
+        return self.read_in_order(skipped, size)
+
+    def read_by_id(self, skipped: int, size: int) -> Sequence[int]:
+        start = find_page_start(self.parts, skipped, rising=self.is_rising)
+        id_ = self.listing.model.id
+        within = id_ >= start.first_id if self.is_rising else id_ <= start.last_id
+        return read_ids(self.listing, self.order, [*self.conditions, within], start.offset, size)
+
+    def read_in_order(self, skipped: int, size: int) -> Sequence[int]:
+        whole = 0 if self.is_whole else sum(block.size for block in self.blocks)
+        reach = Reach(skipped, size, self.total, whole)
+        return read_from_nearer_end(
+            self.listing, self.order, self.conditions, self.parts, reach, self.workspace_id
+        )
 
 
 def find_ids(
@@ -213,8 +290,14 @@ def contains(text: str, *columns: InstrumentedAttribute[Any]) -> ColumnElement[b
 
 def until(column: InstrumentedAttribute[dt.datetime], text: str) -> ColumnElement[bool]:
     """The condition for moments until this one, inclusive; a date without a time includes the whole day."""
+    last = until_moment(text)
+    return column <= last.moment if last.is_inclusive else column < last.moment
+
+
+def until_moment(text: str) -> MomentBound:
+    """The last moment that `until` finds, or the first that it does not."""
     last = parse_datetime(text)
-    if re.fullmatch(r"[0-9-]{10}", text):
+    is_day = re.fullmatch(r"[0-9-]{10}", text) is not None
+    if is_day:
         last = min(last, dt.datetime.max.replace(tzinfo=dt.UTC) - dt.timedelta(days=1)) + dt.timedelta(days=1)
-        return column < last
-    return column <= last
+    return MomentBound(last, is_start=False, is_inclusive=not is_day)

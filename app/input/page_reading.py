@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Select, Table, func, select
 from sqlalchemy.orm import InstrumentedAttribute
 
 from app.core.extensions import db
+from app.input.bitmaps import ListBitmaps
 from app.input.blocks import Block, ListPart, split
 from app.input.counted_order import CountedRows
 from app.input.params import QueryParams
@@ -42,6 +43,7 @@ class Listing(Generic[Row]):
     beside: Mapping[str, Callable[[Select[Any]], Select[Any]]] = field(default_factory=dict)
     blocks: Table | None = None
     counted: Mapping[str, CountedRows] = field(default_factory=dict)
+    bitmaps: ListBitmaps | None = None
     elsewhere: Collection[str] = ()
 
     def is_by_id(self, order: str) -> bool:

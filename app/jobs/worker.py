@@ -35,6 +35,7 @@ from app.events.push.pusher import EventPusher
 from app.jobs.confirmations import post_confirmations
 from app.jobs.definitions import jobs_of
 from app.jobs.favicons import FaviconFetcher
+from app.jobs.link_bitmaps import BitmapMaker
 from app.jobs.maintenance import WORKER_LOCK, beat, checkpoint, forget_heartbeat, prune_changes
 from app.jobs.password_resets import answer_forgotten
 from app.jobs.salt_sharing import SaltSharer
@@ -204,6 +205,7 @@ class WorkerThreads:
         self.salts = SaltSharer(self.engine, settings)
         self.sequencer = Sequencer(self.engine, settings)
         self.pusher = EventPusher(self.engine, settings)
+        self.bitmaps = BitmapMaker(self.engine)
         loops = (
             self.importer,
             self.archiver,
@@ -213,6 +215,7 @@ class WorkerThreads:
             self.salts,
             self.sequencer,
             self.pusher,
+            self.bitmaps,
         )
         self.threads = (*loops, FileWatch(LOOK_SECONDS, loops))
 

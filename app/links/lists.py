@@ -8,13 +8,14 @@ import re
 from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import InstrumentedAttribute
 
+from app.input.bitmaps import ListBitmaps, MomentBound
 from app.input.counted_order import CountedRows
 from app.input.forms import MAX_ID
-from app.input.listing import Listing, one_of, until
+from app.input.listing import Listing, one_of, until, until_moment
 from app.input.params import QueryParams
 from app.input.parsers import parse_boolean, parse_datetime, parse_integer
-from app.links.clicks import CLICKS, COUNTS, IN_ORDER, clicked_links, joined
-from app.links.models import Link, LinkTag, link_block, link_pixel
+from app.links.clicks import CLICKS, COUNTS, IN_ORDER, OF_RANGE, clicked_links, clicks_of, joined
+from app.links.models import Link, LinkTag, link_bitmap, link_block, link_pixel, stale_bitmap
 from app.links.search_text import SEARCHED, folded
 
 
@@ -63,6 +64,26 @@ def has_tag(text: str, params: QueryParams) -> ColumnElement[bool]:  # noqa: ARG
     return Link.id.in_(select(LinkTag.link_id).where(LinkTag.tag == text))
 
 
+def id_text(text: str) -> int:
+    return parse_integer(text, 0, MAX_ID)
+
+
+# as the worker names them (app/links/bitmap_upkeep.py), also for the filters that the dashboard alone has
+BITMAPS = ListBitmaps(
+    table=link_bitmap,
+    stale=stale_bitmap,
+    values={
+        "is_enabled": lambda text: int(parse_boolean(text)),
+        **dict.fromkeys(("project_id", "domain_id", "pixel_id", "handler_id"), id_text),
+        **dict.fromkeys(("tag", "rule"), str),
+    },
+    moments={
+        "datetime_start": lambda text: MomentBound(parse_datetime(text), is_start=True),
+        "datetime_end": until_moment,
+    },
+    ignored=frozenset({"type", "search_by"}),
+)
+
 LISTING = Listing(
     model=Link,
     filters={
@@ -85,7 +106,8 @@ LISTING = Listing(
         "url": Link.url,
     },
     beside={"clicks": joined},
-    counted={"clicks": CountedRows(clicked_links, CLICKS == 0, COUNTS)},
+    counted={"clicks": CountedRows(clicked_links, CLICKS == 0, COUNTS, OF_RANGE, clicks_of, "clicks")},
+    bitmaps=BITMAPS,
     blocks=link_block,
     elsewhere=("pixel_id", "tag"),
 )

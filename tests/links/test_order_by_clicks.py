@@ -1,19 +1,22 @@
-"""Long lists by clicks, of which few links were clicked: the rest comes by its ids."""
+"""Long lists by clicks: of which few links were clicked, so that the rest comes by its ids, or very many."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import pytest
+from sqlalchemy import delete
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
 from app.accounts.workspaces import access_of
 from app.core.config import Settings
+from app.core.extensions import db
 from app.input.blocks import BLOCK_BITS, read_blocks
 from app.input.listing import find_page
+from app.links import bitmap_upkeep
 from app.links.lists import LISTING
-from app.links.models import LimitCounter, link_block
+from app.links.models import LimitCounter, Link, link_block
 from tests.click_counts import store_clicks
 from tests.factories import Factory
 
@@ -124,3 +127,119 @@ def test_short_lists_are_read_in_the_usual_way(alice: User) -> None:
     """They take no time, and would need more queries."""
     blocks = read_blocks(link_block, access_of(alice).workspace_id)
     assert not LISTING.counted["clicks"].are_few(blocks)
+
+
+# ---------------------------------------------------- where very many links were clicked
+
+
+@pytest.fixture
+def very_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So many counts are too many to sort."""
+    monkeypatch.setattr("app.input.counted_order.MOST", -1)
+    monkeypatch.setattr("app.input.bitmaps.LEAST_OF_PART", 1)
+    monkeypatch.setattr("app.links.bitmap_upkeep.LEAST_OF_PART", 1)
+
+
+def make_slices() -> None:
+    """One round of the worker through all clicks."""
+    with Session(db.engine) as worker:
+        for workspace_id in bitmap_upkeep.long_lists(worker):
+            bitmap_upkeep.make_bitmaps(worker, workspace_id, [id_ >> BLOCK_BITS for id_ in IDS])
+            for _ in bitmap_upkeep.renew_clicks(worker, workspace_id):
+                assert not worker.in_transaction()
+
+
+def pages(user: User, **asked: str) -> list[list[int]]:
+    """The ids of each page until one is empty."""
+    found: list[list[int]] = []
+    while not found or found[-1]:
+        params = {"order_by": "clicks", **asked, "page": str(len(found) + 1)}
+        found.append([row.id for row in find_page(LISTING, access_of(user).workspace_id, params).rows])
+    return found[:-1]
+
+
+def in_pages(ids: Sequence[int], size: int) -> list[list[int]]:
+    return [list(ids[start : start + size]) for start in range(0, len(ids), size)]
+
+
+@pytest.mark.usefixtures("very_many")
+@pytest.mark.parametrize("group_bits", [0, 1, 4])
+@pytest.mark.parametrize("size", [1, 2, 25])
+@pytest.mark.parametrize("name", CLICKS)
+def test_pages_that_slices_tell(
+    name: str, size: int, group_bits: int, alice: User, count: Count, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.input.sliced_order.GROUP_BITS", group_bits)
+    monkeypatch.setattr("app.input.sliced_order.SIZE", SIZE << group_bits)
+    monkeypatch.setattr("app.input.listing.SIZES", (size,))
+    monkeypatch.setattr("app.input.listing.read_from_nearer_end", None)  # the way for other lists
+    monkeypatch.setattr("app.input.bit_slices.FEW", 1)
+    count(CLICKS[name])
+    make_slices()
+    rising = sorted(IDS, key=lambda id_: (sum(CLICKS[name].get(id_, ())), id_))
+    for order_type, wanted in (("ASC", rising), ("DESC", rising[::-1])):
+        found = pages(alice, order_type=order_type, results_per_page=str(size))
+        assert found == in_pages(wanted, size)
+
+
+@pytest.mark.usefixtures("very_many")
+def test_new_clicks_are_in_their_place_after_the_next_round(
+    alice: User, count: Count, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.input.listing.SIZES", (2,))
+    count({IDS[0]: (9, 0), IDS[1]: (8, 0), IDS[2]: (7, 0), IDS[3]: (6, 0), IDS[4]: (5, 0)})
+    make_slices()
+    before = list(IDS)
+    asked = {"order_type": "DESC", "results_per_page": "2"}
+    assert pages(alice, **asked) == in_pages(before, 2)
+    store_clicks(settings, {IDS[5]: 100})
+    db.session.rollback()
+    # no link is missing or on two pages, and each page is in order by itself
+    assert pages(alice, **asked) == [[IDS[0], IDS[1]], [IDS[2], IDS[3]], [IDS[5], IDS[4]]]
+    make_slices()
+    db.session.rollback()
+    assert pages(alice, **asked) == in_pages([IDS[5], *IDS[:5]], 2)
+
+
+@pytest.mark.usefixtures("very_many")
+def test_links_that_go_and_come_between_rounds(
+    alice: User, count: Count, factory: Factory, session: scoped_session[Session]
+) -> None:
+    count({IDS[0]: (3, 0), IDS[2]: (9, 0)})
+    make_slices()
+    session.execute(delete(Link).where(Link.id == IDS[1]))
+    factory.link(alice, "new", id=4 * SIZE + 6)
+    session.commit()
+    wanted = [IDS[3], IDS[4], IDS[5], 4 * SIZE + 6, IDS[0], IDS[2]]
+    assert pages(alice) == [wanted]
+
+
+@pytest.mark.usefixtures("very_many")
+@pytest.mark.parametrize("most_live", [0, 1])
+def test_slices_that_are_not_made_yet(
+    most_live: int, alice: User, count: Count, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of few groups the counts are read; else the list is sorted."""
+    monkeypatch.setattr("app.input.sliced_order.MOST_LIVE", most_live)
+    count({IDS[0]: (3, 0), IDS[2]: (9, 0)})
+    with Session(db.engine) as worker:
+        bitmap_upkeep.make_bitmaps(worker, access_of(alice).workspace_id, [0, 2, 4])
+    db.session.rollback()
+    assert pages(alice) == [[IDS[1], IDS[3], IDS[4], IDS[5], IDS[0], IDS[2]]]
+
+
+@pytest.mark.usefixtures("very_many")
+def test_a_round_makes_only_what_has_changed(
+    alice: User, count: Count, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.input.sliced_order.GROUP_BITS", 0)
+    monkeypatch.setattr("app.input.sliced_order.SIZE", SIZE)
+    count({IDS[0]: (3, 0), IDS[2]: (9, 0), IDS[5]: (1, 0)})
+    make_slices()
+    made: list[int] = []
+    monkeypatch.setattr(bitmap_upkeep, "make_slices", lambda _session, _id, number: made.append(number))
+    store_clicks(settings, {IDS[1]: 2, IDS[3]: 20})
+    with Session(db.engine) as worker:
+        for _ in bitmap_upkeep.renew_clicks(worker, access_of(alice).workspace_id):
+            pass
+    assert made == [2, 0]  # the one with the most new clicks first

@@ -15,7 +15,6 @@ from app.core.extensions import db
 from app.dashboard.auth.access import signed_in_user, submitted_form
 from app.dashboard.handlers.delivery_words import switched_off
 from app.dashboard.links import form_sections
-from app.dashboard.links.filters import RULES
 from app.dashboard.links.preview import NOT_SENT
 from app.dashboard.links.rows import own_host
 from app.dashboard.links.script_notes import link_note
@@ -32,6 +31,7 @@ from app.links.destination_checks import failing
 from app.links.fields import STATUS_CODES
 from app.links.forms import LinkForm
 from app.links.models import Link, LinkTag
+from app.links.options import RULES
 from app.notifications.models import NotificationHandler
 from app.notifications.transport import all_transports
 from app.pixels.models import Pixel

@@ -3,46 +3,20 @@
 # see docs/decisions/2026-11-24-filters-and-saved-views.md
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
 
-from sqlalchemy import Column, ColumnElement, select
+from sqlalchemy import ColumnElement, select
 
 from app.core import clock
 from app.dashboard.links.search import find_words
 from app.dashboard.links.states import STATES, state_word
-from app.i18n.messages import lazy_gettext as _l
 from app.input.forms import MAX_ID
 from app.input.listing import one_of
 from app.input.params import QueryParams
 from app.input.parsers import parse_integer
-from app.links import lists, targeting
+from app.links import lists
 from app.links.models import Link, link_notification_handler
-from app.links.schema import SETTINGS
-
-
-class Rule(NamedTuple):
-    """An option with which a link does more than redirect every visitor to one destination."""
-
-    word: str
-    applies: ColumnElement[bool]
-
-
-def is_on(name: str) -> ColumnElement[bool]:
-    """Whether a setting is on: true, or not empty."""
-    column: Column[Any] = Link.__table__.c[name]
-    return column.is_not(None) if column.nullable else column.is_(True)
-
-
-RULES: Mapping[str, Rule] = {
-    "targeting": Rule(_l("Targeted, by anything"), Link.targeting_type.is_not(None)),
-    **{
-        name: Rule(_l("Targeted by: %(type)s", type=one.label), Link.targeting_type == name)
-        for name, one in targeting.TYPES.items()
-    },
-    **{one.rule: Rule(one.summary, is_on(name)) for name, one in SETTINGS.items() if one.rule},
-}
+from app.links.options import RULES
 
 
 def in_state(text: str, params: QueryParams) -> ColumnElement[bool]:  # noqa: ARG001

@@ -1,0 +1,103 @@
+"""Numbers of many rows, sliced by bit: the rows in any part of their order, without sorting them.
+
+Slice b has bit p set where bit b of the number at place p is set (a bit-sliced index, O'Neil and Quass 1997).
+The rows whose highest bit is 0 come before those where it is 1. Counting them tells on which side a page
+lies, and the next slice parts that side again.
+"""
+
+# see docs/decisions/2026-11-26-bitmaps-of-links.md
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from app.input.bitmaps import BYTES, offsets_of
+
+FEW = 4096  # so many places are sorted by their numbers
+DIGITS = [bytes(ord("0") + (value >> bit & 1) for value in range(256)) for bit in range(8)]
+
+
+def slice_numbers(numbers: Sequence[int]) -> bytes:
+    """The slices of numbers from place 0 up, lowest bit first. There must be a multiple of eight."""
+    stored = array("Q", reversed(numbers)).tobytes()
+    digits = (stored[bit >> 3 :: 8].translate(DIGITS[bit & 7]) for bit in range(max(numbers).bit_length()))
+    return b"".join(int(each, 2).to_bytes(len(numbers) // 8, "little") for each in digits)
+
+
+class Stretch(NamedTuple):
+    """Rows with the same higher bits of which a page has some: `most` after `skipped` ones."""
+
+    members: int
+    size: int
+    skipped: int
+    most: int
+
+    def part(self, higher: int) -> list[Stretch]:
+        """The rows of the page without the next bit, then those with it; `higher` are all that have it."""
+        above = self.members & higher
+        size = above.bit_count()
+        below = self.size - size
+        first = min(self.most, below - self.skipped)
+        found = []
+        if first > 0:
+            found.append(Stretch(self.members ^ above, below, self.skipped, first))
+        if first < self.most:
+            found.append(Stretch(above, size, max(0, self.skipped - below), self.most - max(0, first)))
+        return found
+
+
+class SlicedNumbers:
+    """Numbers at places from 0 up. `sliced`: the slices of as many numbers each, one after the other;
+    `size`: how many bytes each slice has; `start`: how many bytes come before the first."""
+
+    def __init__(self, sliced: Sequence[bytes], size: int, start: int = 0) -> None:
+        self.sliced, self.size, self.start = sliced, size, start
+        self.depth = max((len(each) for each in sliced), default=0) // size
+
+    def slice_at(self, bit: int) -> int:
+        nothing, start = bytes(self.size), self.start + bit * self.size
+        parts = [each[start : start + self.size] or nothing for each in self.sliced]
+        return int.from_bytes(b"".join(parts), "little")
+
+    def number_at(self, place: int) -> int:
+        which, offset = divmod(place, 8 * self.size)
+        byte, bit = offset >> 3, offset & 7
+        found = self.sliced[which][self.start + byte :: self.size]
+        return sum((each >> bit & 1) << power for power, each in enumerate(found))
+
+    def places(self, members: int, skipped: int, most: int) -> list[int]:
+        """The first `most` places after `skipped` ones, of those that are set in `members`, by their numbers
+        and then by themselves, lowest first. `skipped` must be less than all members."""
+        stretches = [Stretch(members, members.bit_count(), skipped, most)]
+        for bit in reversed(range(self.depth)):
+            if all(stretch.size <= FEW for stretch in stretches):
+                break
+            higher = self.slice_at(bit)
+            stretches = [
+                part for each in stretches for part in (each.part(higher) if each.size > FEW else [each])
+            ]
+        return [place for each in stretches for place in self.read(each)]
+
+    def read(self, stretch: Stretch) -> list[int]:
+        last = stretch.skipped + stretch.most
+        if stretch.size > FEW:  # of which all have the same number
+            return self.nth(stretch.members, stretch.skipped, last)
+        found = offsets_of(stretch.members, 8 * self.size * len(self.sliced))
+        found.sort(key=self.number_at)  # keeps the order of places with the same number
+        return found[stretch.skipped : last]
+
+    def nth(self, members: int, first: int, last: int) -> list[int]:
+        """The places of the bits that are set, of which `first` are left out, up to the one before `last`."""
+        stored, found = members.to_bytes(self.size * len(self.sliced), "little"), list[int]()
+        counted = 0
+        for start in range(0, len(stored), BYTES):
+            bits = int.from_bytes(stored[start : start + BYTES], "little")
+            size = bits.bit_count()
+            if counted + size > first:
+                offsets = offsets_of(bits)[max(0, first - counted) : last - counted]
+                found += [8 * start + offset for offset in offsets]
+            counted += size
+            if counted >= last:
+                break
+        return found

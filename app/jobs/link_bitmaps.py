@@ -1,0 +1,112 @@
+"""Makes the bitmaps of long lists of links: a thread of the worker, so that no change of a link waits."""
+
+# see docs/decisions/2026-11-26-bitmaps-of-links.md
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from math import inf
+
+from sqlalchemy import Engine, func, select
+from sqlalchemy.orm import Session
+
+from app.analytics.models import Position
+from app.core.error_boundary import ErrorBoundary
+from app.core.poll_loop import PollLoop
+from app.links import bitmap_upkeep
+from app.links.models import LimitCounter
+
+POLL_SECONDS = 2.0
+LOOK_SECONDS = 60.0  # between two looks for lists that have become long
+ROUND_SECONDS = 30.0  # between two rounds through the clicks of a list
+CLICKS_SECONDS = 0.1  # of such a round in one turn, so that it has a twentieth of a core
+RETRY_SECONDS = 30.0
+
+
+class ClicksRounds:
+    """Round after round through the clicks of one workspace, in short pieces of work."""
+
+    def __init__(self, begin: Callable[[], Iterator[None]]) -> None:
+        self.begin = begin
+        self.steps: Iterator[None] | None = None
+        self.due = 0.0
+        self.counted: object = None  # before the last whole round began
+        self.counted_now: object = None
+
+    def go_on(self, counted: object, seconds: float) -> None:
+        """Works on the round for some time, or begins one if visits were counted since the last."""
+        now = time.monotonic()
+        steps, self.steps = self.steps, None  # one that fails is begun anew
+        if steps is None:
+            if now < self.due or counted == self.counted:
+                return
+            steps, self.counted_now = self.begin(), counted
+        for _ in steps:
+            if time.monotonic() > now + seconds:
+                self.steps = steps
+                return
+        self.counted, self.due = self.counted_now, now + ROUND_SECONDS
+
+
+class BitmapMaker(PollLoop):
+    """Makes bitmaps anew where links have changed, and slices where links were clicked."""
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__("bitmaps", POLL_SECONDS, ErrorBoundary("bitmap loop", max_outages=inf))
+        self.engine = engine
+        self.errors = ErrorBoundary("bitmaps", first_seconds=RETRY_SECONDS, max_outages=inf)
+        self.workspaces: Sequence[int] = ()
+        self.look_due = 0.0
+        self.complete: set[int] = set()  # of these all blocks have bitmaps, or a mark
+        self.rounds: dict[int, ClicksRounds] = {}
+
+    def turn(self) -> None:
+        with Session(self.engine) as session:
+            self.look(session)
+            counted = counted_visits(session) if self.workspaces else None
+            for workspace_id in self.workspaces:
+                self.errors.run(workspace_id, self.make_stale, session, workspace_id)
+                rounds = self.rounds.setdefault(
+                    workspace_id, ClicksRounds(partial(self.clicks_round, workspace_id))
+                )
+                self.errors.run((workspace_id, "clicks"), rounds.go_on, counted, CLICKS_SECONDS)
+
+    def clicks_round(self, workspace_id: int) -> Iterator[None]:
+        with Session(self.engine) as session:
+            yield from bitmap_upkeep.renew_clicks(session, workspace_id)
+
+    def look(self, session: Session) -> None:
+        """Finds the long lists, and forgets those that are no longer."""
+        now = time.monotonic()
+        if now < self.look_due:
+            return
+        self.workspaces = bitmap_upkeep.long_lists(session)
+        bitmap_upkeep.forget_others(session, self.workspaces)
+        self.complete &= set(self.workspaces)
+        self.rounds = {id_: found for id_, found in self.rounds.items() if id_ in self.workspaces}
+        self.look_due = now + LOOK_SECONDS
+
+    def make_stale(self, session: Session, workspace_id: int) -> None:
+        """Makes the bitmaps of all blocks that need it, resting as long as it works."""
+        blocks = dict.fromkeys(bitmap_upkeep.stale_blocks(session, workspace_id))
+        if workspace_id not in self.complete:
+            blocks |= dict.fromkeys(bitmap_upkeep.missing_blocks(session, workspace_id))
+        session.rollback()
+        numbers = list(blocks)
+        for start in range(0, len(numbers), bitmap_upkeep.BLOCKS_AT_ONCE):
+            if self.ended.is_set():
+                return
+            began = time.monotonic()
+            some = numbers[start : start + bitmap_upkeep.BLOCKS_AT_ONCE]
+            bitmap_upkeep.make_bitmaps(session, workspace_id, some)
+            self.ended.wait(time.monotonic() - began)
+        self.complete.add(workspace_id)
+
+
+def counted_visits(session: Session) -> object:
+    """A value that changes when visits are counted."""
+    offsets = session.execute(select(func.count(), func.sum(Position.counters_offset))).one()
+    limited = session.scalar(select(func.sum(LimitCounter.clicks)))
+    session.rollback()
+    return tuple(offsets), limited

@@ -1,0 +1,123 @@
+"""bitmaps of what filters find in long lists of links, and the blocks whose bitmaps are stale
+
+Revision ID: 2c9f41a7e6d3
+Revises: 8a3e5d07c1f4
+"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "2c9f41a7e6d3"
+down_revision = "8a3e5d07c1f4"
+branch_labels = None
+depends_on = None
+needs_restart = False  # the version before neither reads nor writes the new tables; its changes mark blocks
+
+ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+# what bitmaps are made of, of a link and of the tables that belong to one
+COLUMNS = (
+    *("id", "workspace_id", "is_enabled", "project_id", "domain_id", "targeting_type", "schedule"),
+    *("start_date", "end_date", "clicks_limit", "clicks_limit_confirmation_is_enabled", "sensitive_content"),
+    *("app_linking_is_enabled", "cloaking_is_enabled", "password_hash", "datetime"),
+)
+OF_LINKS = ("link_tag", "link_pixel", "link_notification_handler")
+
+
+def mark_on_sqlite(rows: str) -> str:
+    """Marks each block at most once. The mark is a new one each time: the worker may just be reading."""
+    marked = f"(workspace_id, block) IN (SELECT {rows})"
+    return (
+        f"DELETE FROM stale_bitmap WHERE {marked}; INSERT INTO stale_bitmap (workspace_id, block) SELECT {rows};"
+    )
+
+
+def triggers_of_sqlite() -> dict[str, str]:
+    """The statements by the names of the triggers."""
+    old, new = (mark_on_sqlite(f"{row}.workspace_id, {row}.id >> 12") for row in ("OLD", "NEW"))
+    found = {
+        "stale_bitmap_insert": f"AFTER INSERT ON link BEGIN {new} END",
+        "stale_bitmap_delete": f"AFTER DELETE ON link BEGIN {old} END",
+        "stale_bitmap_update": f"AFTER UPDATE OF {', '.join(COLUMNS)} ON link BEGIN {old} {new} END",
+    }
+    for table in OF_LINKS:
+        for event, row in (("insert", "NEW"), ("delete", "OLD")):
+            mark = mark_on_sqlite(f"workspace_id, id >> 12 FROM link WHERE id = {row}.link_id")
+            found[f"stale_bitmap_{table}_{event}"] = f"AFTER {event.upper()} ON {table} BEGIN {mark} END"
+    return {name: f"CREATE TRIGGER {name} {rest}" for name, rest in found.items()}
+
+
+# PostgreSQL marks once for each statement, and only adds: so no transaction waits for another one's mark
+MARK = "INSERT INTO stale_bitmap (workspace_id, block) SELECT DISTINCT workspace_id, id >> 12 FROM"
+VALUES = {row: ", ".join(f"{row}.{name}" for name in COLUMNS) for row in ("before", "after")}
+FUNCTIONS = {
+    "mark_stale_bitmaps": f"{MARK} changed;",
+    "mark_stale_bitmaps_of_changed": f"""{MARK} (
+        SELECT unnest(ARRAY[before.workspace_id, after.workspace_id]) AS workspace_id, id
+        FROM old_links AS before JOIN new_links AS after USING (id)
+        WHERE ({VALUES["before"]}) IS DISTINCT FROM ({VALUES["after"]})) AS changed;""",
+    "mark_stale_bitmaps_of_links": f"{MARK} link WHERE id IN (SELECT link_id FROM changed);",
+}
+
+
+def statements_of_postgresql() -> list[str]:
+    found = [
+        f"CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {body} RETURN NULL; END $$"
+        for name, body in FUNCTIONS.items()
+    ]
+    for table in ("link", *OF_LINKS):
+        mark = "mark_stale_bitmaps" if table == "link" else "mark_stale_bitmaps_of_links"
+        for event, rows in (("INSERT", "NEW"), ("DELETE", "OLD")):
+            found.append(
+                f"CREATE TRIGGER stale_bitmap_{event.lower()} AFTER {event} ON {table} "
+                f"REFERENCING {rows} TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION {mark}()"
+            )
+    found.append(
+        "CREATE TRIGGER stale_bitmap_update AFTER UPDATE ON link "
+        "REFERENCING OLD TABLE AS old_links NEW TABLE AS new_links "
+        "FOR EACH STATEMENT EXECUTE FUNCTION mark_stale_bitmaps_of_changed()"
+    )
+    return found
+
+
+def upgrade() -> None:
+    op.create_table(
+        "link_bitmap",
+        sa.Column("workspace_id", ID, nullable=False),
+        sa.Column("name", sa.String(length=64), nullable=False),
+        sa.Column("block", ID, autoincrement=False, nullable=False),
+        sa.Column("bits", sa.LargeBinary(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["workspace_id"],
+            ["workspace.id"],
+            name=op.f("fk_link_bitmap_workspace_id_workspace"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("workspace_id", "name", "block", name=op.f("pk_link_bitmap")),
+    )
+    op.create_index(op.f("ix_link_bitmap_workspace_id_block"), "link_bitmap", ["workspace_id", "block"])
+    op.create_table(
+        "stale_bitmap",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("workspace_id", ID, nullable=False),
+        sa.Column("block", ID, nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_stale_bitmap")),
+        sqlite_autoincrement=True,
+    )
+    op.create_index(op.f("ix_stale_bitmap_workspace_id_block"), "stale_bitmap", ["workspace_id", "block"])
+    is_sqlite = op.get_bind().dialect.name == "sqlite"
+    for statement in triggers_of_sqlite().values() if is_sqlite else statements_of_postgresql():
+        op.execute(statement)
+
+
+def downgrade() -> None:
+    if op.get_bind().dialect.name == "sqlite":
+        for name in triggers_of_sqlite():
+            op.execute(f"DROP TRIGGER {name}")
+    else:
+        for table in ("link", *OF_LINKS):
+            for event in ("insert", "delete", *(["update"] if table == "link" else [])):
+                op.execute(f"DROP TRIGGER stale_bitmap_{event} ON {table}")
+        for name in FUNCTIONS:
+            op.execute(f"DROP FUNCTION {name}")
+    op.drop_table("stale_bitmap")
+    op.drop_table("link_bitmap")
