@@ -13,7 +13,7 @@ import datetime as dt
 import re
 import struct
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -55,13 +55,14 @@ class MomentBound(NamedTuple):
 class ListBitmaps(NamedTuple):
     """The bitmaps of a list. `stale`: the table of the blocks that have changed since theirs were made.
 
-    `values`: how a bitmap's name has the value of a filter, by filter. `moments`: the filters by the moment
-    that `MOMENTS` describes. `ignored`: filters that all rows meet.
+    `values`: how a bitmap's name has the value of a filter, by filter. `moment`: the column that `MOMENTS`
+    describes. `moments`: the filters by it. `ignored`: filters that all rows meet.
     """
 
     table: Table
     stale: Table
     values: Mapping[str, Callable[[str], object]]
+    moment: Any
     moments: Mapping[str, Callable[[str], MomentBound]]
     ignored: frozenset[str]
 
@@ -120,8 +121,9 @@ def offsets_of(bits: int, size: int = SIZE) -> list[int]:
 class Selection:
     """What filters find of a workspace's list: any part of it in the order of ids, and how much it is."""
 
-    def __init__(self, bits: Bits) -> None:
-        self.bits = bits
+    def __init__(self, bits: Bits, live: Collection[int] = ()) -> None:
+        """`live`: the blocks whose rows were read, for their bitmaps can't be used."""
+        self.bits, self.live = bits, live
         self.blocks = [Block(number, bits[number].bit_count()) for number in sorted(bits)]
         self.size = sum(block.size for block in self.blocks)
 
@@ -185,7 +187,7 @@ def select_rows(
         return None
     kept = {number: bits for number, bits in found.items() if number in numbers and number not in live}
     read = {block.number: rows.read(block) for block in blocks if block.number in live}
-    return Selection({number: bits for number, bits in (kept | read).items() if bits})
+    return Selection({number: bits for number, bits in (kept | read).items() if bits}, live)
 
 
 def read_stale(bitmaps: ListBitmaps, workspace_id: int) -> set[int]:

@@ -21,9 +21,10 @@ from app.core.database import read_columns
 from app.core.extensions import db
 from app.i18n.messages import lazy_digits
 from app.i18n.messages import lazy_gettext as _l
-from app.input.bitmaps import MomentBound, RowReader, Selection, select_rows
+from app.input.bitmaps import ListBitmaps, MomentBound, RowReader, Selection, select_rows
 from app.input.blocks import Block, ListPart, find_page_start, read_blocks
 from app.input.counted_order import CountedList
+from app.input.moment_order import read_by_moment
 from app.input.page_reading import Filter as Filter
 from app.input.page_reading import Listing as Listing
 from app.input.page_reading import Reach, Row, count, count_parts, read_from_nearer_end, read_ids
@@ -107,8 +108,7 @@ class Finding(Generic[Row]):
         self.are_few_counted = (
             self.is_whole and self.counted is not None and self.counted.are_few(self.blocks)
         )
-        needs_bits = not self.is_whole or (self.counted is not None and not self.are_few_counted)
-        self.selection = self.select(params) if needs_bits and listing.bitmaps is not None else None
+        self.selection = self.select(listing.bitmaps, params) if listing.bitmaps is not None else None
         self.parts: Sequence[Block | ListPart] = ()
         if self.selection is not None:
             self.total = self.selection.size
@@ -116,14 +116,17 @@ class Finding(Generic[Row]):
             self.parts = count_parts(listing, self.blocks, params, conditions)
             self.total = sum(part.size for part in self.parts) if self.parts else count(listing, conditions)
 
-    def select(self, params: QueryParams) -> Selection | None:
+    def select(self, bitmaps: ListBitmaps, params: QueryParams) -> Selection | None:
+        """What the filters find. None for the whole list where another way reads it as well."""
+        if self.is_whole and (self.are_few_counted or not (self.counted or self.is_by_moment(bitmaps))):
+            return None
         asked = [name for name in self.listing.filters if params.get(name)]
         excluded = values_of(params[NOT]) if self.listing.several and params.get(NOT) else ()
         rows = RowReader(self.listing.model, self.conditions)
-        assert self.listing.bitmaps is not None  # noqa: S101
-        return select_rows(
-            self.listing.bitmaps, self.workspace_id, params, asked, excluded, self.blocks, rows
-        )
+        return select_rows(bitmaps, self.workspace_id, params, asked, excluded, self.blocks, rows)
+
+    def is_by_moment(self, bitmaps: ListBitmaps) -> bool:
+        return self.listing.orders.get(self.order[0]) is bitmaps.moment
 
     def read(self, skipped: int, size: int) -> Sequence[int]:
         """The ids of a page. `skipped` must be less than all rows."""
@@ -139,21 +142,21 @@ class Finding(Generic[Row]):
         return self.read_in_order(skipped, size)
 
     def read_selected(self, selection: Selection, skipped: int, size: int) -> Sequence[int]:
+        ids: Sequence[int] | None = None
         if self.listing.is_by_id(self.order[0]):
-            return selection.read(skipped, size, rising=self.is_rising)
-        if self.counted is not None and self.listing.bitmaps is not None:
-            ids = read_sliced(
-                self.listing.bitmaps,
-                self.counted,
-                self.workspace_id,
-                selection,
-                (skipped, size),
-                rising=self.is_rising,
-            )
-            if ids is not None:
-                return ids
+            ids = selection.read(skipped, size, rising=self.is_rising)
+        elif self.listing.bitmaps is not None:
+            of_page = self.listing.bitmaps, self.workspace_id, selection, (skipped, size)
+            if self.counted is not None:
+                ids = read_sliced(self.counted, *of_page, rising=self.is_rising)
+            elif self.is_by_moment(self.listing.bitmaps):
+                ids = read_by_moment(*of_page, rising=self.is_rising)
+        return self.read_otherwise(selection, skipped, size) if ids is None else ids
+
+    def read_otherwise(self, selection: Selection, skipped: int, size: int) -> Sequence[int]:
+        """A page in an order that bitmaps do not tell: of few rows these are sorted."""
         self.parts = selection.blocks
-        if selection.size <= MOST_NAMED:
+        if not self.is_whole and selection.size <= MOST_NAMED:
             ids = selection.read(0, selection.size, rising=True)
             self.conditions = [self.conditions[0], self.listing.model.id.in_(ids)]
         return self.read_in_order(skipped, size)

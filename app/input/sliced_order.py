@@ -60,8 +60,8 @@ def total_of(stored: Any) -> int:
 
 
 def read_sliced(
-    bitmaps: ListBitmaps,
     counted: CountedRows,
+    bitmaps: ListBitmaps,
     workspace_id: int,
     selection: Selection,
     page: tuple[int, int],

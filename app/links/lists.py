@@ -77,6 +77,7 @@ BITMAPS = ListBitmaps(
         **dict.fromkeys(("project_id", "domain_id", "pixel_id", "handler_id"), id_text),
         **dict.fromkeys(("tag", "rule"), str),
     },
+    moment=Link.datetime,
     moments={
         "datetime_start": lambda text: MomentBound(parse_datetime(text), is_start=True),
         "datetime_end": until_moment,

@@ -314,8 +314,11 @@ def test_what_filters_find(name: str, alice: User, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("app.input.listing.count_parts", None)  # the way for lists without bitmaps
     listing, params, places = FILTERS[name]
     rising = [IDS[place] for place in sorted(places)]
-    # names fall as ids rise, and none was clicked
-    for order_by, wanted in (("", rising), ("clicks", rising), ("url", rising[::-1])):
+    # names fall as ids and dates rise, and none was clicked
+    for order_by, wanted in (
+        *((name, rising) for name in ("", "clicks", "datetime")),
+        ("url", rising[::-1]),
+    ):
         asked = {**params, "order_by": order_by}
         assert ids_of(alice, listing, {**asked, "order_type": "ASC"}) == wanted
         assert ids_of(alice, listing, {**asked, "order_type": "DESC"}) == wanted[::-1]

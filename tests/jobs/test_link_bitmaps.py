@@ -1,0 +1,166 @@
+"""The thread that makes bitmaps: all lists that need it, in short pieces, whatever goes wrong with one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from sqlalchemy import Engine, delete, select, update
+from sqlalchemy.orm import Session, scoped_session
+
+from app.accounts.models import User
+from app.accounts.workspaces import access_of
+from app.core.extensions import db
+from app.jobs import link_bitmaps
+from app.jobs.link_bitmaps import BitmapMaker, ClicksRounds
+from app.links import bitmap_upkeep
+from app.links.models import LimitCounter, Link, link_bitmap, stale_bitmap
+from tests.factories import Factory
+
+pytestmark = pytest.mark.databases
+
+
+@pytest.fixture(autouse=True)
+def long_lists(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.links.bitmap_upkeep.LEAST_OF_PART", 1)
+    monkeypatch.setattr("app.jobs.link_bitmaps.CLICKS_SECONDS", 60)
+
+
+@pytest.fixture
+def users(
+    make_user: Callable[..., User], factory: Factory, session: scoped_session[Session]
+) -> tuple[User, User]:
+    found = make_user("alice@example.com"), make_user("bob@example.com")
+    for user in found:
+        factory.link(user)
+    session.commit()
+    return found
+
+
+@pytest.fixture
+def maker(users: tuple[User, User]) -> BitmapMaker:
+    engine = db.engine
+    assert isinstance(engine, Engine)
+    return BitmapMaker(engine)
+
+
+def names(session: scoped_session[Session], user: User) -> set[str]:
+    workspace_id = access_of(user).workspace_id
+    found = set(session.scalars(select(link_bitmap.c.name).where(link_bitmap.c.workspace_id == workspace_id)))
+    session.rollback()
+    return found
+
+
+OF_A_LINK = {"id", "datetime", "is_enabled:1", "project_id:0", "domain_id:0", "clicks"}
+
+
+def test_all_lists_get_theirs(
+    users: tuple[User, User], maker: BitmapMaker, session: scoped_session[Session]
+) -> None:
+    maker.turn()
+    assert [names(session, user) for user in users] == [OF_A_LINK, OF_A_LINK]
+    assert session.scalars(select(stale_bitmap)).all() == []
+
+
+def test_a_change_is_in_them_after_the_next_turn(
+    users: tuple[User, User], maker: BitmapMaker, session: scoped_session[Session]
+) -> None:
+    maker.turn()
+    session.execute(update(Link).values(cloaking_is_enabled=True))
+    session.commit()
+    maker.turn()
+    assert "rule:cloaking" in names(session, users[0])
+
+
+def test_an_error_of_one_list_is_not_that_of_others(
+    users: tuple[User, User],
+    maker: BitmapMaker,
+    session: scoped_session[Session],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    make, failing = bitmap_upkeep.make_bitmaps, access_of(users[0]).workspace_id
+    session.rollback()
+
+    def fail_for_one(worker: Session, workspace_id: int, numbers: list[int]) -> None:
+        if workspace_id == failing:
+            raise RuntimeError("broken")
+        make(worker, workspace_id, numbers)
+
+    monkeypatch.setattr(bitmap_upkeep, "make_bitmaps", fail_for_one)
+    maker.turn()
+    maker.turn()  # the first is backed off
+    assert names(session, users[0]) == {"clicks"}
+    assert names(session, users[1]) == OF_A_LINK
+
+
+def test_a_list_that_is_no_longer_long_is_forgotten(
+    users: tuple[User, User], maker: BitmapMaker, session: scoped_session[Session]
+) -> None:
+    maker.turn()
+    workspace_id = access_of(users[0]).workspace_id
+    session.execute(delete(Link).where(Link.workspace_id == workspace_id))
+    session.commit()
+    maker.look_due = 0.0
+    maker.turn()
+    assert names(session, users[0]) == set()
+    assert set(maker.workspaces) == set(maker.rounds) == {access_of(users[1]).workspace_id}
+
+
+def test_it_ends_between_two_pieces(
+    users: tuple[User, User], maker: BitmapMaker, session: scoped_session[Session]
+) -> None:
+    maker.ended.set()
+    maker.turn()
+    assert names(session, users[0]) == {"clicks"}  # one short piece
+    maker.ended.clear()
+    maker.turn()
+    assert names(session, users[0]) == OF_A_LINK
+
+
+def test_what_tells_that_visits_were_counted(
+    users: tuple[User, User], factory: Factory, session: scoped_session[Session]
+) -> None:
+    with Session(db.engine) as worker:
+        before = link_bitmaps.counted_visits(worker)
+        assert link_bitmaps.counted_visits(worker) == before
+        session.add(LimitCounter(link_id=factory.link(users[0]).id, clicks=1))
+        session.commit()
+        assert link_bitmaps.counted_visits(worker) != before
+
+
+def test_a_round_goes_on_where_it_stopped() -> None:
+    steps: list[int] = []
+
+    def begin() -> Iterator[None]:
+        for number in range(3):
+            steps.append(number)
+            yield
+
+    rounds = ClicksRounds(begin)
+    for wanted in ([0], [0, 1], [0, 1, 2], [0, 1, 2]):
+        rounds.go_on("counted", 0.0)
+        assert steps == wanted
+    rounds.go_on("counted", 0.0)  # nothing was counted since
+    rounds.go_on("more", 0.0)  # the next round is not due yet
+    assert steps == [0, 1, 2]
+    rounds.due = 0.0
+    rounds.go_on("counted", 0.0)
+    assert steps == [0, 1, 2]
+    rounds.go_on("more", 0.0)
+    assert steps == [0, 1, 2, 0]
+
+
+def test_a_round_that_fails_begins_anew() -> None:
+    begun: list[None] = []
+
+    def begin() -> Iterator[None]:
+        begun.append(None)
+        yield
+        raise RuntimeError("broken")
+
+    rounds = ClicksRounds(begin)
+    rounds.go_on("counted", 0.0)
+    with pytest.raises(RuntimeError):
+        rounds.go_on("counted", 0.0)
+    rounds.go_on("counted", 0.0)
+    assert len(begun) == 2
