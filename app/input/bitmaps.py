@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import islice
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Table, select
+from sqlalchemy import ColumnElement, Table, func, select
 
 from app.core.extensions import db
 from app.input.blocks import BLOCK_BITS, LEAST_OF_PART, Block
@@ -27,7 +27,7 @@ SIZE = 1 << BLOCK_BITS  # bits of a bitmap
 BYTES = SIZE // 8
 MOST_OFFSETS = 64  # of a bitmap with no more bits their places are stored, two bytes each
 ALL = "id"  # the name of the bitmap of all rows
-MOMENTS = "datetime"  # of the earliest and the latest moment of a block's rows
+MOMENTS = "moments"  # of the earliest and the latest moment of a block's rows
 UNKNOWN = "*"  # the value of a filter that has too many values in a block: its rows are read
 MOST_LIVE = 64  # blocks whose rows are read, each 1 to 2 ms; beyond that the whole list is read in one go
 ENDS = struct.Struct("<qq")  # microseconds since 1970
@@ -56,7 +56,8 @@ class ListBitmaps(NamedTuple):
     """The bitmaps of a list. `stale`: the table of the blocks that have changed since theirs were made.
 
     `values`: how a bitmap's name has the value of a filter, by filter. `moment`: the column that `MOMENTS`
-    describes. `moments`: the filters by it. `ignored`: filters that all rows meet.
+    describes. `moments`: the filters by it. `ignored`: filters that all rows meet. `ranged`: the columns, by
+    the names of orders, whose values are counted by range; each has an index.
     """
 
     table: Table
@@ -65,6 +66,7 @@ class ListBitmaps(NamedTuple):
     moment: Any
     moments: Mapping[str, Callable[[str], MomentBound]]
     ignored: frozenset[str]
+    ranged: Mapping[str, Any]
 
     def can_answer(self, names: Iterable[str]) -> bool:
         return all(name in self.values or name in self.moments or name in self.ignored for name in names)
@@ -76,6 +78,13 @@ def name_of(filter_name: str, value: object) -> str:
 
 def microseconds(moment: dt.datetime) -> int:
     return (moment - EPOCH) // dt.timedelta(microseconds=1)
+
+
+def ends_of(column: Any) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
+    """The lowest and the highest value of a block's rows. As an expression: PostgreSQL would walk along the
+    column's index until it comes to a row of the block."""
+    value = func.coalesce(column, column)
+    return func.min(value), func.max(value)
 
 
 # ------------------------------------------------------------------- one bitmap

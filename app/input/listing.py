@@ -30,12 +30,14 @@ from app.input.page_reading import Listing as Listing
 from app.input.page_reading import Reach, Row, count, count_parts, read_from_nearer_end, read_ids
 from app.input.params import MAX_CHARACTERS, ParamReader, QueryParams, bounded, values_of
 from app.input.parsers import Rejected, parse_datetime, parse_integer, plain_whole
+from app.input.ranged_order import RangedList
 from app.input.sliced_order import read_sliced
 
 SIZES = (10, 25, 50, 100, 250, 500, 1000)
 DEFAULT_SIZE = 25
 ORDER_TYPES = ("ASC", "DESC")
 NOT = "not"  # names the filters whose values are those that a row must not have
+NEAR = 100_000  # rows from an end of a list, where walking to them takes no time
 MOST_NAMED = 10_000  # rows that are named by their ids, to be sorted alone
 MAX_VALUES = 50  # of one filter: each is a condition of the query
 
@@ -117,49 +119,55 @@ class Finding(Generic[Row]):
             self.total = sum(part.size for part in self.parts) if self.parts else count(listing, conditions)
 
     def select(self, bitmaps: ListBitmaps, params: QueryParams) -> Selection | None:
-        """What the filters find. None for the whole list where another way reads it as well."""
-        if self.is_whole and (self.are_few_counted or not (self.counted or self.is_by_moment(bitmaps))):
+        """What the filters find. None for the whole list, unless very many rows of it have a count."""
+        if self.is_whole and (self.counted is None or self.are_few_counted):
             return None
         asked = [name for name in self.listing.filters if params.get(name)]
         excluded = values_of(params[NOT]) if self.listing.several and params.get(NOT) else ()
         rows = RowReader(self.listing.model, self.conditions)
         return select_rows(bitmaps, self.workspace_id, params, asked, excluded, self.blocks, rows)
 
-    def is_by_moment(self, bitmaps: ListBitmaps) -> bool:
-        return self.listing.orders.get(self.order[0]) is bitmaps.moment
-
     def read(self, skipped: int, size: int) -> Sequence[int]:
         """The ids of a page. `skipped` must be less than all rows."""
-        if self.counted is not None and self.are_few_counted:
-            few = CountedList(
-                self.listing.model, self.counted, self.workspace_id, self.blocks, rising=self.is_rising
-            )
-            return few.read(skipped, size)
+        page, ids = (skipped, size), None
         if self.selection is not None:
-            return self.read_selected(self.selection, skipped, size)
+            return self.read_selected(self.selection, page)
+        if self.counted is not None and self.are_few_counted:
+            model, rising = self.listing.model, self.is_rising
+            return CountedList(model, self.counted, self.workspace_id, self.blocks, rising=rising).read(*page)
         if len(self.parts) > 1 and self.listing.is_by_id(self.order[0]):
             return self.read_by_id(skipped, size)
-        return self.read_in_order(skipped, size)
+        if self.is_whole and self.listing.bitmaps is not None and self.is_far(skipped):
+            ids = self.read_ranged(self.listing.bitmaps, page)
+        return self.read_in_order(skipped, size) if ids is None else ids
 
-    def read_selected(self, selection: Selection, skipped: int, size: int) -> Sequence[int]:
-        ids: Sequence[int] | None = None
+    def is_far(self, skipped: int) -> bool:
+        """Whether it takes long to walk to a row from either end."""
+        return min(skipped, self.total - skipped) > NEAR
+
+    def read_ranged(self, bitmaps: ListBitmaps, page: tuple[int, int]) -> Sequence[int] | None:
+        if self.order[0] not in bitmaps.ranged:
+            return None
+        ranged = RangedList(bitmaps, self.order[0], self.listing.model, self.workspace_id, self.blocks)
+        return ranged.read(page, rising=self.is_rising)
+
+    def read_selected(self, selection: Selection, page: tuple[int, int]) -> Sequence[int]:
+        rising, bitmaps, ids = self.is_rising, self.listing.bitmaps, None
         if self.listing.is_by_id(self.order[0]):
-            ids = selection.read(skipped, size, rising=self.is_rising)
-        elif self.listing.bitmaps is not None:
-            of_page = self.listing.bitmaps, self.workspace_id, selection, (skipped, size)
-            if self.counted is not None:
-                ids = read_sliced(self.counted, *of_page, rising=self.is_rising)
-            elif self.is_by_moment(self.listing.bitmaps):
-                ids = read_by_moment(*of_page, rising=self.is_rising)
-        return self.read_otherwise(selection, skipped, size) if ids is None else ids
+            return selection.read(*page, rising=rising)
+        if bitmaps is not None and self.counted is not None:
+            ids = read_sliced(self.counted, bitmaps, self.workspace_id, selection, page, rising=rising)
+        elif bitmaps is not None and self.listing.orders[self.order[0]] is bitmaps.moment:
+            ids = read_by_moment(bitmaps, self.workspace_id, selection, page, rising=rising)
+        return self.read_otherwise(selection, page) if ids is None else ids
 
-    def read_otherwise(self, selection: Selection, skipped: int, size: int) -> Sequence[int]:
+    def read_otherwise(self, selection: Selection, page: tuple[int, int]) -> Sequence[int]:
         """A page in an order that bitmaps do not tell: of few rows these are sorted."""
         self.parts = selection.blocks
         if not self.is_whole and selection.size <= MOST_NAMED:
             ids = selection.read(0, selection.size, rising=True)
             self.conditions = [self.conditions[0], self.listing.model.id.in_(ids)]
-        return self.read_in_order(skipped, size)
+        return self.read_in_order(*page)
 
     def read_by_id(self, skipped: int, size: int) -> Sequence[int]:
         start = find_page_start(self.parts, skipped, rising=self.is_rising)

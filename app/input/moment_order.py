@@ -10,10 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 from app.core.extensions import db
-from app.input.bitmaps import ENDS, MOMENTS, ListBitmaps, Selection, microseconds, offsets_of, read_stored
+from app.input.bitmaps import (
+    ENDS,
+    MOMENTS,
+    ListBitmaps,
+    Selection,
+    ends_of,
+    microseconds,
+    offsets_of,
+    read_stored,
+)
 from app.input.blocks import Block
 
 MOST = 10_000  # rows of the page's clusters, which are named by their ids
@@ -86,7 +95,7 @@ def read_moments(bitmaps: ListBitmaps, workspace_id: int, selection: Selection) 
     for number in selection.live:
         if number in selection.bits:
             block = Block(number, 0)
-            ends = select(func.min(bitmaps.moment), func.max(bitmaps.moment)).where(
+            ends = select(*ends_of(bitmaps.moment)).where(
                 model.workspace_id == workspace_id, model.id.between(block.first_id, block.last_id)
             )
             yield BlockMoments.of(number, *map(microseconds, db.session.execute(ends).one()))

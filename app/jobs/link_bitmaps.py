@@ -21,6 +21,7 @@ POLL_SECONDS = 2.0
 LOOK_SECONDS = 60.0  # between two looks for lists that have become long
 ROUND_SECONDS = 30.0  # between two rounds through the clicks of a list
 CLICKS_SECONDS = 0.1  # of such a round in one turn, so that it has a twentieth of a core
+BOUNDS_SECONDS = 600.0  # between two looks at the ranges of a list: new ones have all its blocks counted
 RETRY_SECONDS = 30.0
 
 
@@ -60,6 +61,7 @@ class BitmapMaker(PollLoop):
         self.look_due = 0.0
         self.complete: set[int] = set()  # of these all blocks have bitmaps, or a mark
         self.rounds: dict[int, ClicksRounds] = {}
+        self.bounds_due: dict[int, float] = {}
 
     def turn(self) -> None:
         with Session(self.engine) as session:
@@ -85,13 +87,16 @@ class BitmapMaker(PollLoop):
         bitmap_upkeep.forget_others(session, self.workspaces)
         self.complete &= set(self.workspaces)
         self.rounds = {id_: found for id_, found in self.rounds.items() if id_ in self.workspaces}
+        self.bounds_due = {id_: due for id_, due in self.bounds_due.items() if id_ in self.workspaces}
         self.look_due = now + LOOK_SECONDS
 
     def make_stale(self, session: Session, workspace_id: int) -> None:
         """Makes the bitmaps of all blocks that need it, resting as long as it works."""
         blocks = dict.fromkeys(bitmap_upkeep.stale_blocks(session, workspace_id))
+        self.see_to_bounds(session, workspace_id)
         if workspace_id not in self.complete:
-            blocks |= dict.fromkeys(bitmap_upkeep.missing_blocks(session, workspace_id))
+            for find in (bitmap_upkeep.missing_blocks, bitmap_upkeep.uncounted_blocks):
+                blocks |= dict.fromkeys(find(session, workspace_id))
         session.rollback()
         numbers = list(blocks)
         for start in range(0, len(numbers), bitmap_upkeep.BLOCKS_AT_ONCE):
@@ -102,6 +107,14 @@ class BitmapMaker(PollLoop):
             bitmap_upkeep.make_bitmaps(session, workspace_id, some)
             self.ended.wait(time.monotonic() - began)
         self.complete.add(workspace_id)
+
+    def see_to_bounds(self, session: Session, workspace_id: int) -> None:
+        """Looks now and then whether the ranges of the list's orders are still even. New ones are counted."""
+        now = time.monotonic()
+        if now >= self.bounds_due.get(workspace_id, 0.0):
+            self.bounds_due[workspace_id] = now + BOUNDS_SECONDS
+            if bitmap_upkeep.set_bounds(session, workspace_id):
+                self.complete.discard(workspace_id)
 
 
 def counted_visits(session: Session) -> object:

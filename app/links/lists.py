@@ -83,6 +83,7 @@ BITMAPS = ListBitmaps(
         "datetime_end": until_moment,
     },
     ignored=frozenset({"type", "search_by"}),
+    ranged={"url": Link.url, "datetime": Link.datetime, "last_datetime": Link.last_datetime},
 )
 
 LISTING = Listing(

@@ -18,7 +18,7 @@ ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 COLUMNS = (
     *("id", "workspace_id", "is_enabled", "project_id", "domain_id", "targeting_type", "schedule"),
     *("start_date", "end_date", "clicks_limit", "clicks_limit_confirmation_is_enabled", "sensitive_content"),
-    *("app_linking_is_enabled", "cloaking_is_enabled", "password_hash", "datetime"),
+    *("app_linking_is_enabled", "cloaking_is_enabled", "password_hash", "datetime", "last_datetime", "url"),
 )
 OF_LINKS = ("link_tag", "link_pixel", "link_notification_handler")
 

@@ -1,0 +1,204 @@
+"""Long lists by name and by last change: a page is found by how many links lie in which range of values."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping, Sequence
+
+import pytest
+from sqlalchemy import delete, select, update
+from sqlalchemy.orm import Session, scoped_session
+
+from app.accounts.models import User
+from app.accounts.workspaces import access_of
+from app.core.extensions import db
+from app.input.blocks import BLOCK_BITS
+from app.input.listing import find_page
+from app.input.ranged_order import OF_LIST, Bounds
+from app.links import bitmap_upkeep
+from app.links.lists import LISTING
+from app.links.models import Link, link_bitmap
+from tests.factories import Factory
+
+pytestmark = pytest.mark.databases
+
+SIZE = 1 << BLOCK_BITS
+# two in the first block, none in the second, three in the third, one in the fifth
+IDS = (7, SIZE - 1, 2 * SIZE, 2 * SIZE + 1, 3 * SIZE - 1, 4 * SIZE + 5)
+NAMES: Mapping[str, Sequence[str]] = {
+    "rising": "abcdef",
+    "falling": "fedcba",
+    "mixed": ("d", "B", "ä", "a", "東京", "-"),
+}
+# the days of the last changes, 0 for none
+DAYS: Mapping[str, Sequence[int]] = {
+    "none was changed": (0, 0, 0, 0, 0, 0),
+    "one was changed": (0, 0, 0, 3, 0, 0),
+    "some were changed": (4, 0, 0, 2, 9, 0),
+    "all were changed": (5, 2, 8, 1, 9, 3),
+    "some at the same time": (5, 0, 5, 1, 5, 1),
+    "all at the same time": (5, 5, 5, 5, 5, 5),
+}
+
+
+@pytest.fixture(autouse=True)
+def long_lists(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.input.bitmaps.LEAST_OF_PART", 1)
+    monkeypatch.setattr("app.links.bitmap_upkeep.LEAST_OF_PART", 1)
+    monkeypatch.setattr("app.input.listing.NEAR", -1)
+
+
+@pytest.fixture
+def alice(make_user: Callable[..., User], factory: Factory, session: scoped_session[Session]) -> User:
+    user, other = make_user("alice@example.com"), make_user("bob@example.com")
+    for number, id_ in enumerate(IDS):
+        factory.link(user, f"link-{number}", id=id_)
+    factory.link(other, "other", id=8)
+    session.commit()
+    return user
+
+
+@pytest.fixture
+def only_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No page is read in another way."""
+    monkeypatch.setattr("app.input.listing.read_from_nearer_end", None)
+
+
+def make_bitmaps(user: User) -> None:
+    with Session(db.engine) as worker:
+        workspace_id = access_of(user).workspace_id
+        db.session.rollback()
+        bitmap_upkeep.set_bounds(worker, workspace_id)
+        bitmap_upkeep.make_bitmaps(worker, workspace_id, [0, 2, 4])
+
+
+def set_values(column: str, values: Sequence[object]) -> None:
+    for id_, value in zip(IDS, values, strict=True):
+        db.session.execute(update(Link).where(Link.id == id_).values({column: value}))
+    db.session.commit()
+
+
+def moment(day: int) -> dt.datetime | None:
+    return dt.datetime(2026, 1, day, 12, 30, 1, 999_999, tzinfo=dt.UTC) if day else None
+
+
+def usual(order_by: str) -> list[int]:
+    """The ids in the database's order."""
+    column = LISTING.orders[order_by]
+    wanted = select(Link.id).where(Link.id.in_(IDS)).order_by(column.asc().nulls_first(), Link.id)
+    return list(db.session.scalars(wanted))
+
+
+def assert_pages(user: User, order_by: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rising = usual(order_by)
+    for size in (1, 2, 25):
+        monkeypatch.setattr("app.input.listing.SIZES", (size,))
+        for order_type, wanted in (("ASC", rising), ("DESC", rising[::-1])):
+            asked = {"order_by": order_by, "order_type": order_type, "results_per_page": str(size)}
+            for start in range(0, len(wanted), size):
+                page = str(start // size + 1)
+                found = find_page(LISTING, access_of(user).workspace_id, {**asked, "page": page})
+                assert [row.id for row in found.rows] == wanted[start : start + size]
+                assert found.total == len(wanted)
+
+
+@pytest.mark.usefixtures("only_ranges")
+@pytest.mark.parametrize("name", NAMES)
+def test_by_name(name: str, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_values("url", NAMES[name])
+    make_bitmaps(alice)
+    assert_pages(alice, "url", monkeypatch)
+
+
+@pytest.mark.usefixtures("only_ranges")
+@pytest.mark.parametrize("name", DAYS)
+def test_by_last_change(name: str, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_values("last_datetime", [moment(day) for day in DAYS[name]])
+    make_bitmaps(alice)
+    assert_pages(alice, "last_datetime", monkeypatch)
+
+
+@pytest.mark.usefixtures("only_ranges")
+@pytest.mark.parametrize("name", DAYS)
+def test_by_date(name: str, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_values("datetime", [moment(day or 1) for day in DAYS[name]])
+    make_bitmaps(alice)
+    assert_pages(alice, "datetime", monkeypatch)
+
+
+@pytest.mark.usefixtures("only_ranges")
+@pytest.mark.parametrize("name", DAYS)
+def test_blocks_that_are_stale(name: str, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their values are read; the bounds are those of other values."""
+    set_values("last_datetime", [moment(day) for day in DAYS["some were changed"]])
+    make_bitmaps(alice)
+    set_values("last_datetime", [moment(day) for day in DAYS[name]])
+    set_values("url", NAMES["mixed"])
+    for order_by in ("last_datetime", "url"):
+        assert_pages(alice, order_by, monkeypatch)
+
+
+@pytest.mark.usefixtures("only_ranges")
+def test_links_that_go(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_bitmaps(alice)
+    db.session.execute(delete(Link).where(Link.id.in_(IDS[1:4])))
+    db.session.commit()
+    assert_pages(alice, "url", monkeypatch)
+
+
+@pytest.mark.usefixtures("only_ranges")
+def test_new_bounds_have_all_blocks_counted(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_values("url", NAMES["rising"])
+    make_bitmaps(alice)
+    set_values("url", NAMES["mixed"])
+    workspace_id = access_of(alice).workspace_id
+    with Session(db.engine) as worker:
+        assert bitmap_upkeep.uncounted_blocks(worker, workspace_id) == set()
+        assert not bitmap_upkeep.set_bounds(worker, workspace_id)  # for the ranges are short
+        monkeypatch.setattr(bitmap_upkeep, "LONGEST_RANGE", 0)
+        monkeypatch.setattr(bitmap_upkeep, "UNEVEN", 0)
+        db.session.rollback()
+        assert bitmap_upkeep.set_bounds(worker, workspace_id)
+        assert bitmap_upkeep.uncounted_blocks(worker, workspace_id) == {0, 2, 4}
+        assert not bitmap_upkeep.set_bounds(worker, workspace_id)  # they are the same as before
+    assert_pages(alice, "url", monkeypatch)  # each block is read
+    with Session(db.engine) as worker:
+        db.session.rollback()
+        bitmap_upkeep.make_bitmaps(worker, workspace_id, [0, 2, 4])
+        assert bitmap_upkeep.uncounted_blocks(worker, workspace_id) == set()
+    assert_pages(alice, "url", monkeypatch)
+
+
+USUAL: Mapping[str, Callable[[Session], object]] = {
+    "no bounds": lambda worker: worker.execute(delete(link_bitmap).where(link_bitmap.c.block == OF_LIST)),
+    "too many blocks to read": lambda worker: worker.execute(
+        delete(link_bitmap).where(link_bitmap.c.name == "url")
+    ),
+    "too many stale blocks": lambda worker: worker.execute(update(Link).values(is_enabled=False)),
+}
+
+
+@pytest.mark.parametrize("name", USUAL)
+def test_else_the_list_is_walked_along(name: str, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.input.ranged_order.MOST_LIVE", 2)
+    set_values("url", NAMES["mixed"])
+    make_bitmaps(alice)
+    with Session(db.engine) as worker:
+        USUAL[name](worker)
+        worker.commit()
+    monkeypatch.setattr("app.input.ranged_order.RangedList.read_with_value", None)
+    assert_pages(alice, "url", monkeypatch)
+
+
+def test_near_an_end_the_list_is_walked_along(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_bitmaps(alice)
+    monkeypatch.setattr("app.input.listing.NEAR", 3)
+    monkeypatch.setattr("app.input.listing.RangedList", None)
+    assert_pages(alice, "url", monkeypatch)
+
+
+@pytest.mark.parametrize("values", [[], [1, 5], ["a", "ä", "東京"]])
+def test_bounds_are_stored_as_they_are(values: list[object]) -> None:
+    bounds = Bounds.of(values)
+    assert Bounds.parse(bounds.dump()) == bounds
+    assert bounds.version != Bounds.of([*values, 9]).version
