@@ -25,7 +25,7 @@ def slice_numbers(numbers: Sequence[int]) -> bytes:
     return b"".join(int(each, 2).to_bytes(len(numbers) // 8, "little") for each in digits)
 
 
-class Stretch(NamedTuple):
+class EqualBits(NamedTuple):
     """Rows with the same higher bits of which a page has some: `most` after `skipped` ones."""
 
     members: int
@@ -33,7 +33,7 @@ class Stretch(NamedTuple):
     skipped: int
     most: int
 
-    def part(self, higher: int) -> list[Stretch]:
+    def part(self, higher: int) -> list[EqualBits]:
         """The rows of the page without the next bit, then those with it; `higher` are all that have it."""
         above = self.members & higher
         size = above.bit_count()
@@ -41,9 +41,9 @@ class Stretch(NamedTuple):
         first = min(self.most, below - self.skipped)
         found = []
         if first > 0:
-            found.append(Stretch(self.members ^ above, below, self.skipped, first))
+            found.append(EqualBits(self.members ^ above, below, self.skipped, first))
         if first < self.most:
-            found.append(Stretch(above, size, max(0, self.skipped - below), self.most - max(0, first)))
+            found.append(EqualBits(above, size, max(0, self.skipped - below), self.most - max(0, first)))
         return found
 
 
@@ -69,23 +69,21 @@ class SlicedNumbers:
     def places(self, members: int, skipped: int, most: int) -> list[int]:
         """The first `most` places after `skipped` ones, of those that are set in `members`, by their numbers
         and then by themselves, lowest first. `skipped` must be less than all members."""
-        stretches = [Stretch(members, members.bit_count(), skipped, most)]
+        parts = [EqualBits(members, members.bit_count(), skipped, most)]
         for bit in reversed(range(self.depth)):
-            if all(stretch.size <= FEW for stretch in stretches):
+            if all(some.size <= FEW for some in parts):
                 break
             higher = self.slice_at(bit)
-            stretches = [
-                part for each in stretches for part in (each.part(higher) if each.size > FEW else [each])
-            ]
-        return [place for each in stretches for place in self.read(each)]
+            parts = [part for each in parts for part in (each.part(higher) if each.size > FEW else [each])]
+        return [place for each in parts for place in self.read(each)]
 
-    def read(self, stretch: Stretch) -> list[int]:
-        last = stretch.skipped + stretch.most
-        if stretch.size > FEW:  # of which all have the same number
-            return self.nth(stretch.members, stretch.skipped, last)
-        found = offsets_of(stretch.members, 8 * self.size * len(self.sliced))
+    def read(self, some: EqualBits) -> list[int]:
+        last = some.skipped + some.most
+        if some.size > FEW:  # of which all have the same number
+            return self.nth(some.members, some.skipped, last)
+        found = offsets_of(some.members, 8 * self.size * len(self.sliced))
         found.sort(key=self.number_at)  # keeps the order of places with the same number
-        return found[stretch.skipped : last]
+        return found[some.skipped : last]
 
     def nth(self, members: int, first: int, last: int) -> list[int]:
         """The places of the bits that are set, of which `first` are left out, up to the one before `last`."""

@@ -21,24 +21,17 @@ from app.core.database import read_columns
 from app.core.extensions import db
 from app.i18n.messages import lazy_digits
 from app.i18n.messages import lazy_gettext as _l
-from app.input.bitmaps import ListBitmaps, MomentBound, RowReader, Selection, select_rows
-from app.input.blocks import Block, ListPart, find_page_start, read_blocks
-from app.input.counted_order import CountedList
-from app.input.moment_order import read_by_moment
+from app.input.bitmaps import MomentBound
+from app.input.list_reading import NOT, ListReading
 from app.input.page_reading import Filter as Filter
 from app.input.page_reading import Listing as Listing
-from app.input.page_reading import Reach, Row, count, count_parts, read_from_nearer_end, read_ids
+from app.input.page_reading import Row
 from app.input.params import MAX_CHARACTERS, ParamReader, QueryParams, bounded, values_of
 from app.input.parsers import Rejected, parse_datetime, parse_integer, plain_whole
-from app.input.ranged_order import RangedList
-from app.input.sliced_order import read_sliced
 
 SIZES = (10, 25, 50, 100, 250, 500, 1000)
 DEFAULT_SIZE = 25
 ORDER_TYPES = ("ASC", "DESC")
-NOT = "not"  # names the filters whose values are those that a row must not have
-NEAR = 100_000  # rows from an end of a list, where walking to them takes no time
-MOST_NAMED = 10_000  # rows that are named by their ids, to be sorted alone
 MAX_VALUES = 50  # of one filter: each is a condition of the query
 
 
@@ -82,105 +75,9 @@ def find_page(
     reader.require_valid()
     own = listing.model.workspace_id == workspace_id if listing.mine is None else listing.mine
     skipped = (page - 1) * size
-    found = Finding(listing, workspace_id, params, [own, *conditions], order)
+    found = ListReading(listing, workspace_id, params, [own, *conditions], order)
     ids = found.read(skipped, size) if skipped < found.total else []
     return Page((load or load_rows)(listing.model, ids), page, size, found.total)
-
-
-class Finding(Generic[Row]):
-    """What filters find of a list, and the ways to read a page of it in an order.
-
-    `conditions`: the first says whose the rows are. Where bitmaps can't say what the others find
-    (`selection`), it is counted by `parts` of the list.
-    """
-
-    def __init__(
-        self,
-        listing: Listing[Row],
-        workspace_id: int,
-        params: QueryParams,
-        conditions: Sequence[ColumnElement[bool]],
-        order: tuple[str, bool],
-    ) -> None:
-        self.listing, self.workspace_id = listing, workspace_id
-        self.conditions, self.order, self.is_rising = conditions, order, order[1]
-        self.blocks = read_blocks(listing.blocks, workspace_id) if listing.blocks is not None else []
-        self.is_whole = len(conditions) == 1
-        self.counted = listing.counted.get(order[0])
-        self.are_few_counted = (
-            self.is_whole and self.counted is not None and self.counted.are_few(self.blocks)
-        )
-        self.selection = self.select(listing.bitmaps, params) if listing.bitmaps is not None else None
-        self.parts: Sequence[Block | ListPart] = ()
-        if self.selection is not None:
-            self.total = self.selection.size
-        else:
-            self.parts = count_parts(listing, self.blocks, params, conditions)
-            self.total = sum(part.size for part in self.parts) if self.parts else count(listing, conditions)
-
-    def select(self, bitmaps: ListBitmaps, params: QueryParams) -> Selection | None:
-        """What the filters find. None for the whole list, unless very many rows of it have a count."""
-        if self.is_whole and (self.counted is None or self.are_few_counted):
-            return None
-        asked = [name for name in self.listing.filters if params.get(name)]
-        excluded = values_of(params[NOT]) if self.listing.several and params.get(NOT) else ()
-        rows = RowReader(self.listing.model, self.conditions)
-        return select_rows(bitmaps, self.workspace_id, params, asked, excluded, self.blocks, rows)
-
-    def read(self, skipped: int, size: int) -> Sequence[int]:
-        """The ids of a page. `skipped` must be less than all rows."""
-        page, ids = (skipped, size), None
-        if self.selection is not None:
-            return self.read_selected(self.selection, page)
-        if self.counted is not None and self.are_few_counted:
-            model, rising = self.listing.model, self.is_rising
-            return CountedList(model, self.counted, self.workspace_id, self.blocks, rising=rising).read(*page)
-        if len(self.parts) > 1 and self.listing.is_by_id(self.order[0]):
-            return self.read_by_id(skipped, size)
-        if self.is_whole and self.listing.bitmaps is not None and self.is_far(skipped):
-            ids = self.read_ranged(self.listing.bitmaps, page)
-        return self.read_in_order(skipped, size) if ids is None else ids
-
-    def is_far(self, skipped: int) -> bool:
-        """Whether it takes long to walk to a row from either end."""
-        return min(skipped, self.total - skipped) > NEAR
-
-    def read_ranged(self, bitmaps: ListBitmaps, page: tuple[int, int]) -> Sequence[int] | None:
-        if self.order[0] not in bitmaps.ranged:
-            return None
-        ranged = RangedList(bitmaps, self.order[0], self.listing.model, self.workspace_id, self.blocks)
-        return ranged.read(page, rising=self.is_rising)
-
-    def read_selected(self, selection: Selection, page: tuple[int, int]) -> Sequence[int]:
-        rising, bitmaps, ids = self.is_rising, self.listing.bitmaps, None
-        if self.listing.is_by_id(self.order[0]):
-            return selection.read(*page, rising=rising)
-        if bitmaps is not None and self.counted is not None:
-            ids = read_sliced(self.counted, bitmaps, self.workspace_id, selection, page, rising=rising)
-        elif bitmaps is not None and self.listing.orders[self.order[0]] is bitmaps.moment:
-            ids = read_by_moment(bitmaps, self.workspace_id, selection, page, rising=rising)
-        return self.read_otherwise(selection, page) if ids is None else ids
-
-    def read_otherwise(self, selection: Selection, page: tuple[int, int]) -> Sequence[int]:
-        """A page in an order that bitmaps do not tell: of few rows these are sorted."""
-        self.parts = selection.blocks
-        if not self.is_whole and selection.size <= MOST_NAMED:
-            ids = selection.read(0, selection.size, rising=True)
-            self.conditions = [self.conditions[0], self.listing.model.id.in_(ids)]
-        return self.read_in_order(*page)
-
-    def read_by_id(self, skipped: int, size: int) -> Sequence[int]:
-        start = find_page_start(self.parts, skipped, rising=self.is_rising)
-        id_ = self.listing.model.id
-        within = id_ >= start.first_id if self.is_rising else id_ <= start.last_id
-        return read_ids(self.listing, self.order, [*self.conditions, within], start.offset, size)
-
-    def read_in_order(self, skipped: int, size: int) -> Sequence[int]:
-        whole = 0 if self.is_whole else sum(block.size for block in self.blocks)
-        reach = Reach(skipped, size, self.total, whole)
-        return read_from_nearer_end(
-            self.listing, self.order, self.conditions, self.parts, reach, self.workspace_id
-        )
 
 
 def find_ids(

@@ -41,18 +41,18 @@ OF_LIST = -1  # the block under which the bounds of a list are stored
 MOST_LIVE = 16  # blocks whose values are read, each some 3 ms
 
 
-class Bounds(NamedTuple):
+class RangeBounds(NamedTuple):
     """Values that part those of a list, rising: texts, or microseconds since 1970."""
 
     values: Sequence[Any]
     version: bytes
 
     @classmethod
-    def of(cls, values: Sequence[Any]) -> Bounds:
+    def of(cls, values: Sequence[Any]) -> RangeBounds:
         return cls(values, sha256(json.dumps(values).encode()).digest()[:VERSION_BYTES])
 
     @classmethod
-    def parse(cls, stored: bytes) -> Bounds:
+    def parse(cls, stored: bytes) -> RangeBounds:
         return cls.of(json.loads(stored))
 
     def dump(self) -> bytes:
@@ -63,14 +63,16 @@ def bounds_name(order: str) -> str:
     return f"bounds of {order}"
 
 
-def read_bounds(session: AnySession, bitmaps: ListBitmaps, workspace_id: int, order: str) -> Bounds | None:
+def read_bounds(
+    session: AnySession, bitmaps: ListBitmaps, workspace_id: int, order: str
+) -> RangeBounds | None:
     table = bitmaps.table.c
     stored = session.scalar(
         select(table.bits).where(
             table.workspace_id == workspace_id, table.name == bounds_name(order), table.block == OF_LIST
         )
     )
-    return None if stored is None else Bounds.parse(stored)
+    return None if stored is None else RangeBounds.parse(stored)
 
 
 def plain(value: Any) -> Any:
@@ -83,7 +85,7 @@ def stored_form(value: Any) -> Any:
 
 
 def count_ranges(
-    session: AnySession, column: Any, conditions: Iterable[ColumnElement[bool]], bounds: Bounds
+    session: AnySession, column: Any, conditions: Iterable[ColumnElement[bool]], bounds: RangeBounds
 ) -> bytes:
     """How many values of some rows lie in each range, four bytes each. PostgreSQL itself says where texts
     lie: its order of them depends on the database."""

@@ -7,13 +7,13 @@ page is in order by itself at any time, and no row is on two pages of one round.
 # see docs/decisions/2026-11-26-bitmaps-of-links.md
 from __future__ import annotations
 
+import ctypes
 from typing import Any, NamedTuple
 
 from sqlalchemy import Executable
 
 from app.core.database import AnySession
 from app.core.extensions import db
-from app.core.freed_memory import return_freed_memory
 from app.input.bit_slices import SlicedNumbers, slice_numbers
 from app.input.bitmaps import BYTES, ListBitmaps, Selection, read_stored
 from app.input.blocks import BLOCK_BITS
@@ -24,7 +24,7 @@ TOTAL_BYTES = 8  # before the slices of a group: the sum of the counts they were
 MOST_LIVE = 1  # groups without slices, whose counts are read, each some 40 ms
 
 
-class Group(NamedTuple):
+class BlockGroup(NamedTuple):
     """Sixteen consecutive blocks of ids."""
 
     number: int
@@ -36,17 +36,17 @@ class Group(NamedTuple):
     @property
     def ends(self) -> dict[str, int]:
         """The bound parameters of queries for its ids."""
-        return {"first_id": self.first_id, "last_id": Group(self.number + 1).first_id - 1}
+        return {"first_id": self.first_id, "last_id": BlockGroup(self.number + 1).first_id - 1}
 
 
-SIZE = Group(1).first_id
+SIZE = BlockGroup(1).first_id
 
 
 def group_of(block: int) -> int:
     return block >> GROUP_BITS
 
 
-def slice_counts(session: AnySession, wanted: Executable, group: Group) -> bytes:
+def slice_counts(session: AnySession, wanted: Executable, group: BlockGroup) -> bytes:
     """The sum of a group's counts, and their slices. `wanted`: the query for ids and counts in a range of
     ids; an id that it finds twice has the sum."""
     numbers, first_id = [0] * SIZE, group.first_id
@@ -102,7 +102,7 @@ class SlicedList:
         most = min(most, size - skipped)
         start = skipped if rising else size - skipped - most
         places = sliced.places(self.members(), start, most)
-        ids = [Group(self.groups[place // SIZE]).first_id + place % SIZE for place in places]
+        ids = [BlockGroup(self.groups[place // SIZE]).first_id + place % SIZE for place in places]
         counts = self.counted.of_ids(ids)
         return sorted(ids, key=lambda id_: (counts[id_], id_), reverse=not rising)
 
@@ -115,4 +115,15 @@ class SlicedList:
 
     def slices_of(self, number: int) -> bytes:
         stored = self.stored.get(number)
-        return stored or slice_counts(db.session, self.counted.of_range, Group(number))
+        return stored or slice_counts(db.session, self.counted.of_range, BlockGroup(number))
+
+
+LIBRARY = ctypes.CDLL(None)
+
+
+def return_freed_memory() -> None:
+    """Has glibc return what is free; another C library is left as it is. It would keep up to 100 MB for each
+    thread that has read such a page once."""
+    trim = getattr(LIBRARY, "malloc_trim", None)
+    if trim is not None:
+        trim(0)

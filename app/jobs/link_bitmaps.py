@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from app.analytics.models import Position
 from app.core.error_boundary import ErrorBoundary
 from app.core.poll_loop import PollLoop
-from app.links import bitmap_upkeep
+from app.links.bitmaps import clicks, ranges, upkeep
 from app.links.models import LimitCounter
 
 POLL_SECONDS = 2.0
@@ -76,15 +76,15 @@ class BitmapMaker(PollLoop):
 
     def clicks_round(self, workspace_id: int) -> Iterator[None]:
         with Session(self.engine) as session:
-            yield from bitmap_upkeep.renew_clicks(session, workspace_id)
+            yield from clicks.renew_clicks(session, workspace_id)
 
     def look(self, session: Session) -> None:
         """Finds the long lists, and forgets those that are no longer."""
         now = time.monotonic()
         if now < self.look_due:
             return
-        self.workspaces = bitmap_upkeep.long_lists(session)
-        bitmap_upkeep.forget_others(session, self.workspaces)
+        self.workspaces = upkeep.long_lists(session)
+        upkeep.forget_others(session, self.workspaces)
         self.complete &= set(self.workspaces)
         self.rounds = {id_: found for id_, found in self.rounds.items() if id_ in self.workspaces}
         self.bounds_due = {id_: due for id_, due in self.bounds_due.items() if id_ in self.workspaces}
@@ -92,19 +92,19 @@ class BitmapMaker(PollLoop):
 
     def make_stale(self, session: Session, workspace_id: int) -> None:
         """Makes the bitmaps of all blocks that need it, resting as long as it works."""
-        blocks = dict.fromkeys(bitmap_upkeep.stale_blocks(session, workspace_id))
+        blocks = dict.fromkeys(upkeep.stale_blocks(session, workspace_id))
         self.see_to_bounds(session, workspace_id)
         if workspace_id not in self.complete:
-            for find in (bitmap_upkeep.missing_blocks, bitmap_upkeep.uncounted_blocks):
+            for find in (upkeep.missing_blocks, ranges.uncounted_blocks):
                 blocks |= dict.fromkeys(find(session, workspace_id))
         session.rollback()
         numbers = list(blocks)
-        for start in range(0, len(numbers), bitmap_upkeep.BLOCKS_AT_ONCE):
+        for start in range(0, len(numbers), upkeep.BLOCKS_AT_ONCE):
             if self.ended.is_set():
                 return
             began = time.monotonic()
-            some = numbers[start : start + bitmap_upkeep.BLOCKS_AT_ONCE]
-            bitmap_upkeep.make_bitmaps(session, workspace_id, some)
+            some = numbers[start : start + upkeep.BLOCKS_AT_ONCE]
+            upkeep.make_bitmaps(session, workspace_id, some)
             self.ended.wait(time.monotonic() - began)
         self.complete.add(workspace_id)
 
@@ -113,7 +113,7 @@ class BitmapMaker(PollLoop):
         now = time.monotonic()
         if now >= self.bounds_due.get(workspace_id, 0.0):
             self.bounds_due[workspace_id] = now + BOUNDS_SECONDS
-            if bitmap_upkeep.set_bounds(session, workspace_id):
+            if ranges.set_bounds(session, workspace_id):
                 self.complete.discard(workspace_id)
 
 

@@ -8,14 +8,14 @@ import re
 from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import InstrumentedAttribute
 
-from app.input.bitmaps import ListBitmaps, MomentBound
 from app.input.counted_order import CountedRows
 from app.input.forms import MAX_ID
-from app.input.listing import Listing, one_of, until, until_moment
+from app.input.listing import Listing, one_of, until
 from app.input.params import QueryParams
 from app.input.parsers import parse_boolean, parse_datetime, parse_integer
+from app.links.bitmaps.tables import BITMAPS
 from app.links.clicks import CLICKS, COUNTS, IN_ORDER, OF_RANGE, clicked_links, clicks_of, joined
-from app.links.models import Link, LinkTag, link_bitmap, link_block, link_pixel, stale_bitmap
+from app.links.models import Link, LinkTag, link_block, link_pixel
 from app.links.search_text import SEARCHED, folded
 
 
@@ -63,28 +63,6 @@ def uses_pixel(text: str, params: QueryParams) -> ColumnElement[bool]:  # noqa: 
 def has_tag(text: str, params: QueryParams) -> ColumnElement[bool]:  # noqa: ARG001
     return Link.id.in_(select(LinkTag.link_id).where(LinkTag.tag == text))
 
-
-def id_text(text: str) -> int:
-    return parse_integer(text, 0, MAX_ID)
-
-
-# as the worker names them (app/links/bitmap_upkeep.py), also for the filters that the dashboard alone has
-BITMAPS = ListBitmaps(
-    table=link_bitmap,
-    stale=stale_bitmap,
-    values={
-        "is_enabled": lambda text: int(parse_boolean(text)),
-        **dict.fromkeys(("project_id", "domain_id", "pixel_id", "handler_id"), id_text),
-        **dict.fromkeys(("tag", "rule"), str),
-    },
-    moment=Link.datetime,
-    moments={
-        "datetime_start": lambda text: MomentBound(parse_datetime(text), is_start=True),
-        "datetime_end": until_moment,
-    },
-    ignored=frozenset({"type", "search_by"}),
-    ranged={"url": Link.url, "datetime": Link.datetime, "last_datetime": Link.last_datetime},
-)
 
 LISTING = Listing(
     model=Link,

@@ -48,28 +48,6 @@ link_block = Table(
     Column("block", Id, primary_key=True, autoincrement=False),
     Column("size", Integer, nullable=False),
 )
-# bitmaps of the links that a filter finds in a block, by the filter and its value (app/input/bitmaps.py). The
-# worker makes them; triggers say which blocks have changed since
-link_bitmap = Table(
-    "link_bitmap",
-    Base.metadata,
-    Column("workspace_id", ForeignKey("workspace.id", ondelete="CASCADE"), primary_key=True),
-    Column("name", String(64), primary_key=True),
-    Column("block", Id, primary_key=True, autoincrement=False),
-    Column("bits", LargeBinary, nullable=False),
-    Index(None, "workspace_id", "block"),
-    info={"transient": True},
-)
-stale_bitmap = Table(
-    "stale_bitmap",
-    Base.metadata,
-    Column("id", Id, primary_key=True),
-    Column("workspace_id", Id, nullable=False),
-    Column("block", Id, nullable=False),
-    Index(None, "workspace_id", "block"),
-    info={"transient": True},
-    sqlite_autoincrement=True,  # the worker removes those that it has seen, and no later one
-)
 TO_HANDLER = ForeignKey("notification_handler.id", ondelete="CASCADE")
 link_notification_handler = Table(
     "link_notification_handler",

@@ -13,8 +13,9 @@ from app.accounts.workspaces import access_of
 from app.core.extensions import db
 from app.jobs import link_bitmaps
 from app.jobs.link_bitmaps import BitmapMaker, ClicksRounds
-from app.links import bitmap_upkeep
-from app.links.models import LimitCounter, Link, link_bitmap, stale_bitmap
+from app.links.bitmaps import upkeep
+from app.links.bitmaps.tables import link_bitmap, stale_bitmap
+from app.links.models import LimitCounter, Link
 from tests.factories import Factory
 
 pytestmark = pytest.mark.databases
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.databases
 
 @pytest.fixture(autouse=True)
 def long_lists(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.links.bitmap_upkeep.LEAST_OF_PART", 1)
+    monkeypatch.setattr("app.links.bitmaps.upkeep.LEAST_OF_PART", 1)
     monkeypatch.setattr("app.jobs.link_bitmaps.CLICKS_SECONDS", 60)
 
 
@@ -83,7 +84,7 @@ def test_an_error_of_one_list_is_not_that_of_others(
     session: scoped_session[Session],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    make, failing = bitmap_upkeep.make_bitmaps, access_of(users[0]).workspace_id
+    make, failing = upkeep.make_bitmaps, access_of(users[0]).workspace_id
     session.rollback()
 
     def fail_for_one(worker: Session, workspace_id: int, numbers: list[int]) -> None:
@@ -91,7 +92,7 @@ def test_an_error_of_one_list_is_not_that_of_others(
             raise RuntimeError("broken")
         make(worker, workspace_id, numbers)
 
-    monkeypatch.setattr(bitmap_upkeep, "make_bitmaps", fail_for_one)
+    monkeypatch.setattr(upkeep, "make_bitmaps", fail_for_one)
     maker.turn()
     maker.turn()  # the first is backed off
     assert names(session, users[0]) == FIRST

@@ -18,8 +18,10 @@ from app.input.bitmaps import UNKNOWN, name_of
 from app.input.blocks import BLOCK_BITS
 from app.input.listing import Listing, find_page
 from app.input.params import QueryParams, Several
-from app.links import bitmap_upkeep, lists
-from app.links.models import Link, LinkTag, link_bitmap, link_notification_handler, link_pixel, stale_bitmap
+from app.links import lists
+from app.links.bitmaps import clicks, storage, upkeep
+from app.links.bitmaps.tables import link_bitmap, stale_bitmap
+from app.links.models import Link, LinkTag, link_notification_handler, link_pixel
 from app.notifications.models import NotificationHandler
 from app.pixels.models import Pixel
 from app.projects.models import Project
@@ -37,7 +39,7 @@ OF_BOB = 8
 def long_lists(monkeypatch: pytest.MonkeyPatch) -> None:
     """So few links have bitmaps."""
     monkeypatch.setattr("app.input.bitmaps.LEAST_OF_PART", 1)
-    monkeypatch.setattr("app.links.bitmap_upkeep.LEAST_OF_PART", 1)
+    monkeypatch.setattr("app.links.bitmaps.upkeep.LEAST_OF_PART", 1)
     monkeypatch.setattr("app.input.listing.SIZES", (2,))
 
 
@@ -87,13 +89,13 @@ def worker(alice: User) -> Iterator[Session]:
 
 
 def make_all(worker: Session) -> None:
-    for workspace_id in bitmap_upkeep.long_lists(worker):
+    for workspace_id in upkeep.long_lists(worker):
         blocks = {
-            *bitmap_upkeep.stale_blocks(worker, workspace_id),
-            *bitmap_upkeep.missing_blocks(worker, workspace_id),
+            *upkeep.stale_blocks(worker, workspace_id),
+            *upkeep.missing_blocks(worker, workspace_id),
         }
-        bitmap_upkeep.make_bitmaps(worker, workspace_id, sorted(blocks))
-        for _ in bitmap_upkeep.renew_clicks(worker, workspace_id):
+        upkeep.make_bitmaps(worker, workspace_id, sorted(blocks))
+        for _ in clicks.renew_clicks(worker, workspace_id):
             pass
 
 
@@ -184,7 +186,7 @@ def test_a_change_while_bitmaps_are_made_leaves_its_mark(
     """The bitmaps may be older than it then, so the block must be read or made again."""
     session.execute(update(Link).where(Link.id == 7).values(cloaking_is_enabled=True))
     session.commit()
-    write = bitmap_upkeep.write
+    write = upkeep.write
 
     def change_first(*arguments: object) -> None:
         with Session(db.engine) as other:
@@ -192,10 +194,10 @@ def test_a_change_while_bitmaps_are_made_leaves_its_mark(
             other.commit()
         write(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(bitmap_upkeep, "write", change_first)
+    monkeypatch.setattr(upkeep, "write", change_first)
     workspace_id = access_of(alice).workspace_id
     session.rollback()
-    bitmap_upkeep.make_bitmaps(worker, workspace_id, [0])
+    upkeep.make_bitmaps(worker, workspace_id, [0])
     assert stale(session) == {(workspace_id, 0)}
     assert ids_of(alice, filters.LISTING, {"rule": "cloaking"}) == [2 * SIZE, 4 * SIZE + 5]
 
@@ -207,8 +209,8 @@ def test_two_machines_do_not_make_bitmaps_at_once(
     session.commit()
     before = stored(worker, link_bitmap)
     with Session(db.engine) as other:
-        assert bitmap_upkeep.lock(other)
-        bitmap_upkeep.make_bitmaps(worker, access_of(alice).workspace_id, [0, 2, 4])
+        assert storage.lock(other)
+        upkeep.make_bitmaps(worker, access_of(alice).workspace_id, [0, 2, 4])
         is_made = stored(worker, link_bitmap) != before
     assert is_made is settings.is_sqlite  # there is one machine
 
@@ -216,13 +218,13 @@ def test_two_machines_do_not_make_bitmaps_at_once(
 def test_what_is_no_longer_long_is_forgotten(
     alice: User, worker: Session, session: scoped_session[Session], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.links.bitmap_upkeep.LEAST_OF_PART", 3)
+    monkeypatch.setattr("app.links.bitmaps.upkeep.LEAST_OF_PART", 3)
     session.execute(update(Link).values(is_enabled=False))
     session.commit()
-    workspaces = bitmap_upkeep.long_lists(worker)
+    workspaces = upkeep.long_lists(worker)
     assert list(workspaces) == [access_of(alice).workspace_id]  # bob has one block
     session.rollback()
-    bitmap_upkeep.forget_others(worker, workspaces)
+    upkeep.forget_others(worker, workspaces)
     for table in (link_bitmap, stale_bitmap):
         assert set(session.scalars(select(table.c.workspace_id))) == set(workspaces)
 
@@ -298,7 +300,7 @@ def state(request: pytest.FixtureRequest, worker: Session, monkeypatch: pytest.M
     elif request.param == "one is missing":
         worker.execute(delete(link_bitmap).where(link_bitmap.c.block == 0))
     elif request.param == "one has too many values":
-        monkeypatch.setattr("app.links.bitmap_upkeep.MOST_VALUES", 1)
+        monkeypatch.setattr("app.links.bitmaps.contents.MOST_VALUES", 1)
         worker.execute(delete(link_bitmap))
         worker.commit()
         make_all(worker)
@@ -311,7 +313,7 @@ def state(request: pytest.FixtureRequest, worker: Session, monkeypatch: pytest.M
 @pytest.mark.parametrize("name", FILTERS)
 @pytest.mark.usefixtures("state")
 def test_what_filters_find(name: str, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.input.listing.count_parts", None)  # the way for lists without bitmaps
+    monkeypatch.setattr("app.input.list_reading.count_parts", None)  # the way for lists without bitmaps
     listing, params, places = FILTERS[name]
     rising = [IDS[place] for place in sorted(places)]
     # names fall as ids and dates rise, and none was clicked

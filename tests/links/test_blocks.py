@@ -228,7 +228,7 @@ def test_no_page_shows_links_of_the_next_workspace(
             factory.link(user, f"{name}-{number}")
     session.commit()
     counted_before = [Block(0, 9)]  # six have gone since
-    monkeypatch.setattr("app.input.listing.read_blocks", lambda *_asked: counted_before)
+    monkeypatch.setattr("app.input.list_reading.read_blocks", lambda *_asked: counted_before)
     asked = {"results_per_page": "2", "order_by": order_by, "order_type": order_type}
     workspace_id = access_of(users[owner]).workspace_id
     pages = [find_page(LISTING, workspace_id, {**asked, "page": str(page)}) for page in (1, 2, 3, 4, 5)]

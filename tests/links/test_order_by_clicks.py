@@ -14,7 +14,7 @@ from app.core.config import Settings
 from app.core.extensions import db
 from app.input.blocks import BLOCK_BITS, read_blocks
 from app.input.listing import find_page
-from app.links import bitmap_upkeep
+from app.links.bitmaps import clicks, upkeep
 from app.links.lists import LISTING
 from app.links.models import LimitCounter, Link, link_block
 from tests.click_counts import store_clicks
@@ -90,7 +90,7 @@ def test_all_pages(
 ) -> None:
     monkeypatch.setattr("app.input.counted_order.NEAR", near)
     monkeypatch.setattr("app.input.listing.SIZES", (size,))
-    monkeypatch.setattr("app.input.listing.read_from_nearer_end", None)  # the way for other lists
+    monkeypatch.setattr("app.input.list_reading.read_from_nearer_end", None)  # the way for other lists
     count(CLICKS[name])
     rising = sorted(IDS, key=lambda id_: (sum(CLICKS[name].get(id_, ())), id_))
     for order_type, wanted in (("ASC", rising), ("DESC", rising[::-1])):
@@ -117,7 +117,7 @@ def test_other_lists_are_read_in_the_usual_way(
 ) -> None:
     clicks, asked = USUAL[name]
     monkeypatch.setattr("app.input.counted_order.FEW", 5)  # of six links: one may have clicks
-    monkeypatch.setattr("app.input.listing.CountedList", None)
+    monkeypatch.setattr("app.input.list_reading.CountedList", None)
     count(clicks)
     found = find_page(LISTING, access_of(alice).workspace_id, {"order_by": "clicks", **asked})
     assert {row.id for row in found.rows} == set(IDS)
@@ -137,15 +137,15 @@ def very_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """So many counts are too many to sort."""
     monkeypatch.setattr("app.input.counted_order.MOST", -1)
     monkeypatch.setattr("app.input.bitmaps.LEAST_OF_PART", 1)
-    monkeypatch.setattr("app.links.bitmap_upkeep.LEAST_OF_PART", 1)
+    monkeypatch.setattr("app.links.bitmaps.upkeep.LEAST_OF_PART", 1)
 
 
 def make_slices() -> None:
     """One round of the worker through all clicks."""
     with Session(db.engine) as worker:
-        for workspace_id in bitmap_upkeep.long_lists(worker):
-            bitmap_upkeep.make_bitmaps(worker, workspace_id, [id_ >> BLOCK_BITS for id_ in IDS])
-            for _ in bitmap_upkeep.renew_clicks(worker, workspace_id):
+        for workspace_id in upkeep.long_lists(worker):
+            upkeep.make_bitmaps(worker, workspace_id, [id_ >> BLOCK_BITS for id_ in IDS])
+            for _ in clicks.renew_clicks(worker, workspace_id):
                 assert not worker.in_transaction()
 
 
@@ -172,7 +172,7 @@ def test_pages_that_slices_tell(
     monkeypatch.setattr("app.input.sliced_order.GROUP_BITS", group_bits)
     monkeypatch.setattr("app.input.sliced_order.SIZE", SIZE << group_bits)
     monkeypatch.setattr("app.input.listing.SIZES", (size,))
-    monkeypatch.setattr("app.input.listing.read_from_nearer_end", None)  # the way for other lists
+    monkeypatch.setattr("app.input.list_reading.read_from_nearer_end", None)  # the way for other lists
     monkeypatch.setattr("app.input.bit_slices.FEW", 1)
     count(CLICKS[name])
     make_slices()
@@ -223,7 +223,7 @@ def test_slices_that_are_not_made_yet(
     monkeypatch.setattr("app.input.sliced_order.MOST_LIVE", most_live)
     count({IDS[0]: (3, 0), IDS[2]: (9, 0)})
     with Session(db.engine) as worker:
-        bitmap_upkeep.make_bitmaps(worker, access_of(alice).workspace_id, [0, 2, 4])
+        upkeep.make_bitmaps(worker, access_of(alice).workspace_id, [0, 2, 4])
     db.session.rollback()
     assert pages(alice) == [[IDS[1], IDS[3], IDS[4], IDS[5], IDS[0], IDS[2]]]
 
@@ -237,9 +237,9 @@ def test_a_round_makes_only_what_has_changed(
     count({IDS[0]: (3, 0), IDS[2]: (9, 0), IDS[5]: (1, 0)})
     make_slices()
     made: list[int] = []
-    monkeypatch.setattr(bitmap_upkeep, "make_slices", lambda _session, _id, number: made.append(number))
+    monkeypatch.setattr(clicks, "make_slices", lambda _session, _id, number: made.append(number))
     store_clicks(settings, {IDS[1]: 2, IDS[3]: 20})
     with Session(db.engine) as worker:
-        for _ in bitmap_upkeep.renew_clicks(worker, access_of(alice).workspace_id):
+        for _ in clicks.renew_clicks(worker, access_of(alice).workspace_id):
             pass
     assert made == [2, 0]  # the one with the most new clicks first

@@ -15,7 +15,7 @@ from app.core.extensions import db
 from app.input.blocks import BLOCK_BITS
 from app.input.listing import find_page
 from app.input.moment_order import BlockMoments, clusters
-from app.links import bitmap_upkeep
+from app.links.bitmaps import upkeep
 from app.links.lists import LISTING
 from app.links.models import Link
 from tests.factories import Factory
@@ -40,7 +40,7 @@ DAYS: Mapping[str, tuple[Sequence[int], int]] = {
 @pytest.fixture(autouse=True)
 def long_lists(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.input.bitmaps.LEAST_OF_PART", 1)
-    monkeypatch.setattr("app.links.bitmap_upkeep.LEAST_OF_PART", 1)
+    monkeypatch.setattr("app.links.bitmaps.upkeep.LEAST_OF_PART", 1)
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def make_bitmaps(user: User) -> None:
     with Session(db.engine) as worker:
         workspace_id = access_of(user).workspace_id
         db.session.rollback()
-        bitmap_upkeep.make_bitmaps(worker, workspace_id, [0, 2, 4])
+        upkeep.make_bitmaps(worker, workspace_id, [0, 2, 4])
 
 
 def in_order(days: Sequence[int], ids: Sequence[int] = IDS) -> list[int]:
@@ -96,7 +96,7 @@ def assert_pages(user: User, size: int, rising: Sequence[int]) -> None:
 def test_all_pages(name: str, most: int, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.input.moment_order.MOST", most)
     if most > len(IDS):
-        monkeypatch.setattr("app.input.listing.read_from_nearer_end", None)
+        monkeypatch.setattr("app.input.list_reading.read_from_nearer_end", None)
     days, _ = DAYS[name]
     set_days(days)
     make_bitmaps(alice)

@@ -14,10 +14,11 @@ from app.accounts.workspaces import access_of
 from app.core.extensions import db
 from app.input.blocks import BLOCK_BITS
 from app.input.listing import find_page
-from app.input.ranged_order import OF_LIST, Bounds
-from app.links import bitmap_upkeep
+from app.input.ranged_order import OF_LIST, RangeBounds
+from app.links.bitmaps import ranges, upkeep
+from app.links.bitmaps.tables import link_bitmap
 from app.links.lists import LISTING
-from app.links.models import Link, link_bitmap
+from app.links.models import Link
 from tests.factories import Factory
 
 pytestmark = pytest.mark.databases
@@ -44,8 +45,8 @@ DAYS: Mapping[str, Sequence[int]] = {
 @pytest.fixture(autouse=True)
 def long_lists(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.input.bitmaps.LEAST_OF_PART", 1)
-    monkeypatch.setattr("app.links.bitmap_upkeep.LEAST_OF_PART", 1)
-    monkeypatch.setattr("app.input.listing.NEAR", -1)
+    monkeypatch.setattr("app.links.bitmaps.upkeep.LEAST_OF_PART", 1)
+    monkeypatch.setattr("app.input.list_reading.NEAR", -1)
 
 
 @pytest.fixture
@@ -61,15 +62,15 @@ def alice(make_user: Callable[..., User], factory: Factory, session: scoped_sess
 @pytest.fixture
 def only_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
     """No page is read in another way."""
-    monkeypatch.setattr("app.input.listing.read_from_nearer_end", None)
+    monkeypatch.setattr("app.input.list_reading.read_from_nearer_end", None)
 
 
 def make_bitmaps(user: User) -> None:
     with Session(db.engine) as worker:
         workspace_id = access_of(user).workspace_id
         db.session.rollback()
-        bitmap_upkeep.set_bounds(worker, workspace_id)
-        bitmap_upkeep.make_bitmaps(worker, workspace_id, [0, 2, 4])
+        ranges.set_bounds(worker, workspace_id)
+        upkeep.make_bitmaps(worker, workspace_id, [0, 2, 4])
 
 
 def set_values(column: str, values: Sequence[object]) -> None:
@@ -153,19 +154,19 @@ def test_new_bounds_have_all_blocks_counted(alice: User, monkeypatch: pytest.Mon
     set_values("url", NAMES["mixed"])
     workspace_id = access_of(alice).workspace_id
     with Session(db.engine) as worker:
-        assert bitmap_upkeep.uncounted_blocks(worker, workspace_id) == set()
-        assert not bitmap_upkeep.set_bounds(worker, workspace_id)  # for the ranges are short
-        monkeypatch.setattr(bitmap_upkeep, "LONGEST_RANGE", 0)
-        monkeypatch.setattr(bitmap_upkeep, "UNEVEN", 0)
+        assert ranges.uncounted_blocks(worker, workspace_id) == set()
+        assert not ranges.set_bounds(worker, workspace_id)  # for the ranges are short
+        monkeypatch.setattr(ranges, "LONGEST_RANGE", 0)
+        monkeypatch.setattr(ranges, "UNEVEN", 0)
         db.session.rollback()
-        assert bitmap_upkeep.set_bounds(worker, workspace_id)
-        assert bitmap_upkeep.uncounted_blocks(worker, workspace_id) == {0, 2, 4}
-        assert not bitmap_upkeep.set_bounds(worker, workspace_id)  # they are the same as before
+        assert ranges.set_bounds(worker, workspace_id)
+        assert ranges.uncounted_blocks(worker, workspace_id) == {0, 2, 4}
+        assert not ranges.set_bounds(worker, workspace_id)  # they are the same as before
     assert_pages(alice, "url", monkeypatch)  # each block is read
     with Session(db.engine) as worker:
         db.session.rollback()
-        bitmap_upkeep.make_bitmaps(worker, workspace_id, [0, 2, 4])
-        assert bitmap_upkeep.uncounted_blocks(worker, workspace_id) == set()
+        upkeep.make_bitmaps(worker, workspace_id, [0, 2, 4])
+        assert ranges.uncounted_blocks(worker, workspace_id) == set()
     assert_pages(alice, "url", monkeypatch)
 
 
@@ -192,13 +193,13 @@ def test_else_the_list_is_walked_along(name: str, alice: User, monkeypatch: pyte
 
 def test_near_an_end_the_list_is_walked_along(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     make_bitmaps(alice)
-    monkeypatch.setattr("app.input.listing.NEAR", 3)
-    monkeypatch.setattr("app.input.listing.RangedList", None)
+    monkeypatch.setattr("app.input.list_reading.NEAR", 3)
+    monkeypatch.setattr("app.input.list_reading.RangedList", None)
     assert_pages(alice, "url", monkeypatch)
 
 
 @pytest.mark.parametrize("values", [[], [1, 5], ["a", "ä", "東京"]])
 def test_bounds_are_stored_as_they_are(values: list[object]) -> None:
-    bounds = Bounds.of(values)
-    assert Bounds.parse(bounds.dump()) == bounds
-    assert bounds.version != Bounds.of([*values, 9]).version
+    bounds = RangeBounds.of(values)
+    assert RangeBounds.parse(bounds.dump()) == bounds
+    assert bounds.version != RangeBounds.of([*values, 9]).version

@@ -13,7 +13,8 @@ from app.dashboard.shared import rendering
 from app.dashboard.shared.workspace import workspace_id
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
-from app.input.listing import DEFAULT_SIZE, NOT, SIZES, Listing, Page, find_page
+from app.input.list_reading import NOT
+from app.input.listing import DEFAULT_SIZE, SIZES, Listing, Page, find_page
 from app.input.params import Several, values_of
 from app.web.body import parse_query, read_list_query
 

@@ -1,0 +1,98 @@
+"""What is in a block of links: the bitmaps of each filter's values, and counts of ranges of values."""
+
+# see docs/decisions/2026-11-26-bitmaps-of-links.md
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any
+
+from sqlalchemy import BigInteger, ColumnElement, bindparam, case, func, literal, select
+from sqlalchemy.orm import Session
+
+from app.input.bitmaps import ALL, ENDS, MOMENTS, UNKNOWN, encode, ends_of, microseconds, name_of
+from app.input.blocks import Block
+from app.input.ranged_order import NONE, RangeBounds, count_ranges
+from app.links.bitmaps.tables import BITMAPS
+from app.links.models import Link, LinkTag, link_notification_handler, link_pixel
+from app.links.options import RULES
+
+MOST_VALUES = 1024  # of a filter in one block; beyond that its rows are read
+
+# filters by one value of the link itself
+VALUES: Mapping[str, ColumnElement[Any]] = {
+    "is_enabled": case((Link.is_enabled, 1), else_=0),
+    "project_id": func.coalesce(Link.project_id, 0),
+    "domain_id": func.coalesce(Link.domain_id, 0),
+}
+# filters by values of which a link may have several, in other tables: the link's id, and the value
+BESIDE: Mapping[str, tuple[Any, Any]] = {
+    "tag": (LinkTag.link_id, LinkTag.tag),
+    "pixel_id": (link_pixel.c.link_id, link_pixel.c.pixel_id),
+    "handler_id": (link_notification_handler.c.link_id, link_notification_handler.c.notification_handler_id),
+}
+RULE = "rule"
+
+
+def describe(
+    session: Session, workspace_id: int, block: Block, bounds: Mapping[str, RangeBounds]
+) -> dict[str, bytes]:
+    """The bitmaps of a block by their names, as they are stored. Empty for a block without links."""
+    of_block = {"workspace_id": workspace_id, **block.ends}
+    connection = session.connection()  # whose rows are plain
+    rows = connection.execute(LINKS, of_block).all()
+    if not rows:
+        return {}
+    ids, flags, *columns = zip(*rows, strict=True)
+    offsets = [id_ - block.first_id for id_ in ids]
+    first, last = session.execute(ENDS_OF_BLOCK, of_block).one()
+    found = {ALL: encode(offsets), MOMENTS: ENDS.pack(microseconds(first), microseconds(last))}
+    for name, column in zip(VALUES, columns, strict=True):
+        found |= by_value(name, zip(column, offsets, strict=True))
+    rules = [
+        (rule, offset) for one, offset in zip(flags, offsets, strict=True) if one for rule in rules_of(one)
+    ]
+    found |= by_value(RULE, rules)
+    is_here = [Link.workspace_id == workspace_id, Link.id.between(block.first_id, block.last_id)]
+    for order, some in bounds.items():
+        column = BITMAPS.ranged[order]
+        found[order] = some.version + count_ranges(session, column, is_here, some)
+        if column.nullable:
+            without = session.scalars(select(Link.id).where(*is_here, column.is_(None)).order_by(Link.id))
+            found |= by_value(order, ((NONE, id_ - block.first_id) for id_ in without))
+    mine = set(ids)
+    for name, wanted in OF_LINKS.items():
+        pairs = (
+            (value, id_ - block.first_id) for id_, value in session.execute(wanted, of_block) if id_ in mine
+        )
+        found |= by_value(name, pairs)
+    return found
+
+
+@cache
+def rules_of(flags: int) -> list[str]:
+    return [rule for bit, rule in enumerate(RULES) if flags >> bit & 1]
+
+
+def by_value(name: str, pairs: Iterable[tuple[Any, int]]) -> dict[str, bytes]:
+    """A bitmap for each value of a filter. `pairs`: a value, and the place of a link that has it."""
+    places = defaultdict[Any, list[int]](list)
+    for value, offset in pairs:
+        places[value].append(offset)
+    if len(places) > MOST_VALUES:
+        return {name_of(name, UNKNOWN): b""}
+    return {name_of(name, value): encode(offsets) for value, offsets in places.items()}
+
+
+FIRST, LAST = bindparam("first_id", type_=BigInteger), bindparam("last_id", type_=BigInteger)
+IS_HERE = (Link.workspace_id == bindparam("workspace_id"), Link.id.between(FIRST, LAST))
+# a bit for each rule that a link has: one number is read in a fraction of the time of as many columns
+FLAGS = sum((case((rule.applies, 1 << bit), else_=0) for bit, rule in enumerate(RULES.values())), literal(0))
+# built once: building takes longer than running
+LINKS = select(Link.id, FLAGS, *VALUES.values()).where(*IS_HERE)
+ENDS_OF_BLOCK = select(*ends_of(Link.datetime)).where(*IS_HERE)
+OF_LINKS = {
+    name: select(link_id, value).where(link_id.between(FIRST, LAST))
+    for name, (link_id, value) in BESIDE.items()
+}
