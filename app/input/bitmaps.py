@@ -14,6 +14,7 @@ import re
 import struct
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -35,6 +36,9 @@ EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 #: the bits of the rows that were found, by the number of their block; a block without any is not in it
 Bits = dict[int, int]
+#: the rows with one of a filter's values, of all rows; adds blocks that have to be read to the last. None
+#: where it can't say
+ComputedBits = Callable[["ListBitmaps", int, Sequence[str], Bits, set[int]], "Bits | None"]
 
 
 class MomentBound(NamedTuple):
@@ -56,7 +60,8 @@ class ListBitmaps(NamedTuple):
     """The bitmaps of a list. `stale`: the table of the blocks that have changed since theirs were made.
 
     `values`: how a bitmap's name has the value of a filter, by filter. `moment`: the column that `MOMENTS`
-    describes. `moments`: the filters by it. `ignored`: filters that all rows meet. `ranged`: the columns, by
+    describes. `moments`: the filters by it. `computed`: functions for filters that bitmaps
+    alone don't tell. `ignored`: filters that all rows meet. `ranged`: the columns, by
     the names of orders, whose values are counted by range; each has an index.
     """
 
@@ -65,11 +70,13 @@ class ListBitmaps(NamedTuple):
     values: Mapping[str, Callable[[str], object]]
     moment: Any
     moments: Mapping[str, Callable[[str], MomentBound]]
+    computed: Mapping[str, ComputedBits]
     ignored: frozenset[str]
     ranged: Mapping[str, Any]
 
     def can_answer(self, names: Iterable[str]) -> bool:
-        return all(name in self.values or name in self.moments or name in self.ignored for name in names)
+        known = {*self.values, *self.moments, *self.computed, *self.ignored}
+        return known.issuperset(names)
 
 
 def name_of(filter_name: str, value: object) -> str:
@@ -186,11 +193,14 @@ def select_rows(
         return None
     found = {number: bits for number, bits in everything.items() if number not in live}
     for name in asked:
-        if name in bitmaps.values:
-            bits = read_any(bitmaps, workspace_id, name, values_of(params[name]), live)
-            found = without(found, bits) if name in excluded else both(found, bits)
-        elif name in bitmaps.moments:
+        if name in bitmaps.moments:
             found = between(bitmaps, workspace_id, bitmaps.moments[name](params[name]), found, live)
+        elif name not in bitmaps.ignored:
+            compute = bitmaps.computed.get(name, partial(read_any, name))
+            bits = compute(bitmaps, workspace_id, values_of(params[name]), everything, live)
+            if bits is None:
+                return None
+            found = without(found, bits) if name in excluded else both(found, bits)
     live &= numbers
     if len(live) > MOST_LIVE:
         return None
@@ -223,18 +233,27 @@ def read_bitmaps(bitmaps: ListBitmaps, workspace_id: int, names: Sequence[str]) 
 
 
 def read_any(
-    bitmaps: ListBitmaps, workspace_id: int, name: str, values: Sequence[str], live: set[int]
+    name: str,
+    bitmaps: ListBitmaps,
+    workspace_id: int,
+    values: Sequence[str],
+    _everything: Bits,
+    live: set[int],
 ) -> Bits:
     """The rows with one of a filter's values. Adds to `live` the blocks in which it has too many."""
     unknown = name_of(name, UNKNOWN)
     names = {name_of(name, bitmaps.values[name](value)) for value in values}
     found = read_bitmaps(bitmaps, workspace_id, [*names, unknown])
     live.update(found.pop(unknown, {}))
-    either: Bits = {}
-    for bits in found.values():
+    return either(found.values())
+
+
+def either(several: Iterable[Bits]) -> Bits:
+    found: Bits = {}
+    for bits in several:
         for number, some in bits.items():
-            either[number] = either.get(number, 0) | some
-    return either
+            found[number] = found.get(number, 0) | some
+    return found
 
 
 def both(one: Bits, other: Bits) -> Bits:

@@ -329,7 +329,6 @@ def test_what_filters_find(name: str, alice: User, monkeypatch: pytest.MonkeyPat
 USUAL: Mapping[str, QueryParams] = {
     "a search": {"search": "1"},
     "a search and a filter": {"search": "1", "is_enabled": "1"},
-    "a state": {"state": "off"},
 }
 
 

@@ -11,9 +11,11 @@ from typing import Any
 from sqlalchemy import BigInteger, ColumnElement, bindparam, case, func, literal, select
 from sqlalchemy.orm import Session
 
+from app.core import clock
 from app.input.bitmaps import ALL, ENDS, MOMENTS, UNKNOWN, encode, ends_of, microseconds, name_of
 from app.input.blocks import Block
 from app.input.ranged_order import NONE, RangeBounds, count_ranges
+from app.links.bitmaps.states import NEXT_CHANGES, STATE, STORED_STATE, UNTIL
 from app.links.bitmaps.tables import BITMAPS
 from app.links.models import Link, LinkTag, link_notification_handler, link_pixel
 from app.links.options import RULES
@@ -39,15 +41,18 @@ def describe(
     session: Session, workspace_id: int, block: Block, bounds: Mapping[str, RangeBounds]
 ) -> dict[str, bytes]:
     """The bitmaps of a block by their names, as they are stored. Empty for a block without links."""
-    of_block = {"workspace_id": workspace_id, **block.ends}
+    of_block = {"workspace_id": workspace_id, "now": clock.now(), **block.ends}
     connection = session.connection()  # whose rows are plain
     rows = connection.execute(LINKS, of_block).all()
     if not rows:
         return {}
-    ids, flags, *columns = zip(*rows, strict=True)
+    ids, flags, states, *columns = zip(*rows, strict=True)
     offsets = [id_ - block.first_id for id_ in ids]
-    first, last = session.execute(ENDS_OF_BLOCK, of_block).one()
+    first, last, *changes = session.execute(MOMENTS_OF_BLOCK, of_block).one()
     found = {ALL: encode(offsets), MOMENTS: ENDS.pack(microseconds(first), microseconds(last))}
+    if next_changes := [microseconds(moment) for moment in changes if moment]:
+        found[UNTIL] = min(next_changes).to_bytes(8, "little")
+    found |= by_value(STATE, ((one, offset) for one, offset in zip(states, offsets, strict=True) if one))
     for name, column in zip(VALUES, columns, strict=True):
         found |= by_value(name, zip(column, offsets, strict=True))
     rules = [
@@ -90,8 +95,8 @@ IS_HERE = (Link.workspace_id == bindparam("workspace_id"), Link.id.between(FIRST
 # a bit for each rule that a link has: one number is read in a fraction of the time of as many columns
 FLAGS = sum((case((rule.applies, 1 << bit), else_=0) for bit, rule in enumerate(RULES.values())), literal(0))
 # built once: building takes longer than running
-LINKS = select(Link.id, FLAGS, *VALUES.values()).where(*IS_HERE)
-ENDS_OF_BLOCK = select(*ends_of(Link.datetime)).where(*IS_HERE)
+LINKS = select(Link.id, FLAGS, STORED_STATE, *VALUES.values()).where(*IS_HERE)
+MOMENTS_OF_BLOCK = select(*ends_of(Link.datetime), *NEXT_CHANGES).where(*IS_HERE)
 OF_LINKS = {
     name: select(link_id, value).where(link_id.between(FIRST, LAST))
     for name, (link_id, value) in BESIDE.items()

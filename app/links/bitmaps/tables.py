@@ -10,6 +10,7 @@ from app.input.bitmaps import ListBitmaps, MomentBound
 from app.input.forms import MAX_ID
 from app.input.listing import until_moment
 from app.input.parsers import parse_boolean, parse_datetime, parse_integer
+from app.links.bitmaps.states import find_states
 from app.links.models import Link
 
 # bitmaps of the links that a filter finds in a block, by the filter and its value (app/input/bitmaps.py). The
@@ -54,6 +55,7 @@ BITMAPS = ListBitmaps(
         "datetime_start": lambda text: MomentBound(parse_datetime(text), is_start=True),
         "datetime_end": until_moment,
     },
+    computed={"state": find_states},
     ignored=frozenset({"type", "search_by"}),
     ranged={"url": Link.url, "datetime": Link.datetime, "last_datetime": Link.last_datetime},
 )

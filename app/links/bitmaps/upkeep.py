@@ -11,12 +11,14 @@ from collections.abc import Sequence
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
+from app.core import clock
 from app.core.database import begin_write
-from app.input.bitmaps import ALL
+from app.input.bitmaps import ALL, microseconds
 from app.input.blocks import LEAST_OF_PART, Block
 from app.links.bitmaps.clicks import CLICKS
 from app.links.bitmaps.contents import describe
 from app.links.bitmaps.ranges import bounds_of
+from app.links.bitmaps.states import UNTIL
 from app.links.bitmaps.storage import lock, write
 from app.links.bitmaps.tables import link_bitmap, stale_bitmap
 from app.links.models import link_block
@@ -59,8 +61,13 @@ def missing_blocks(session: Session, workspace_id: int) -> set[int]:
 
 
 def stale_blocks(session: Session, workspace_id: int) -> list[int]:
-    wanted = select(stale_bitmap.c.block).where(stale_bitmap.c.workspace_id == workspace_id).distinct()
-    return list(session.scalars(wanted))
+    """The blocks that have changed, also those in which a link's state has changed by itself."""
+    wanted = select(stale_bitmap.c.block).where(stale_bitmap.c.workspace_id == workspace_id)
+    now = microseconds(clock.now())
+    of_states = link_bitmap.c.workspace_id == workspace_id, link_bitmap.c.name == UNTIL
+    ends = session.execute(select(link_bitmap.c.block, link_bitmap.c.bits).where(*of_states)).all()
+    over = {number for number, until in ends if int.from_bytes(until, "little") <= now}
+    return sorted(over.union(session.scalars(wanted)))
 
 
 def make_bitmaps(session: Session, workspace_id: int, numbers: Sequence[int]) -> None:
