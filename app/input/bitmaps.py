@@ -18,7 +18,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Table, func, select
+from sqlalchemy import ColumnElement, Connection, Table, func, select
 
 from app.core.extensions import db
 from app.input.blocks import BLOCK_BITS, LEAST_OF_PART, Block
@@ -222,7 +222,23 @@ def read_stored(
     wanted = select(table.name, table.block, table.bits).where(
         table.workspace_id == workspace_id, table.name.in_(names)
     )
-    return ((row.name, row.block, row.bits) for row in db.session.execute(wanted))
+    connection = db.session.connection()
+    if connection.dialect.name == "postgresql":
+        return read_binary(connection, bitmaps.table, workspace_id, names)
+    return ((row.name, row.block, row.bits) for row in connection.execute(wanted))
+
+
+def read_binary(
+    connection: Connection, table: Table, workspace_id: int, names: Sequence[str]
+) -> Iterator[tuple[str, int, bytes]]:
+    """The same from PostgreSQL, not as text: that has twice the bytes, and takes twice the time to read."""
+    wanted = f"SELECT name, block, bits FROM {table.name} WHERE workspace_id = %s AND name = ANY(%s)"  # noqa: S608
+    cursor = connection.connection.cursor(binary=True)
+    try:
+        found: list[tuple[str, int, bytes]] = cursor.execute(wanted, (workspace_id, list(names))).fetchall()
+    finally:
+        cursor.close()
+    return iter(found)
 
 
 def read_bitmaps(bitmaps: ListBitmaps, workspace_id: int, names: Sequence[str]) -> dict[str, Bits]:

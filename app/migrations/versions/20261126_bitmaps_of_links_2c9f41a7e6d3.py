@@ -105,6 +105,8 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_stale_bitmap_workspace_id_block"), "stale_bitmap", ["workspace_id", "block"])
     is_sqlite = op.get_bind().dialect.name == "sqlite"
+    if not is_sqlite:  # compressed, a page by clicks would take 60 ms more of 16,000,000 links
+        op.execute("ALTER TABLE link_bitmap ALTER COLUMN bits SET STORAGE EXTERNAL")
     for statement in triggers_of_sqlite().values() if is_sqlite else statements_of_postgresql():
         op.execute(statement)
 
