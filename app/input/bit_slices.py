@@ -47,6 +47,27 @@ class EqualBits(NamedTuple):
         return found
 
 
+class Ranked(NamedTuple):
+    """A member at a rank: what is known of its number, how many have a lower one, and how many the same."""
+
+    rank: int
+    number: int
+    before: int
+    size: int
+    members: int
+
+    def descend(self, higher: int, bit: int) -> Ranked:
+        """The same with the next lower bit, which the rows in `higher` have."""
+        above = self.members & higher
+        size = above.bit_count()
+        below = self.size - size
+        if self.rank < self.before + below:
+            return self._replace(size=below, members=self.members ^ above)
+        return self._replace(
+            number=self.number | 1 << bit, before=self.before + below, size=size, members=above
+        )
+
+
 class SlicedNumbers:
     """Numbers at places from 0 up. `sliced`: the slices of as many numbers each, one after the other;
     `size`: how many bytes each slice has; `start`: how many bytes come before the first."""
@@ -65,6 +86,15 @@ class SlicedNumbers:
         byte, bit = offset >> 3, offset & 7
         found = self.sliced[which][self.start + byte :: self.size]
         return sum((each >> bit & 1) << power for power, each in enumerate(found))
+
+    def ranked(self, members: int, ranks: Sequence[int]) -> list[Ranked]:
+        """The numbers of the members at these ranks, where the lowest number has rank 0."""
+        size = members.bit_count()
+        found = [Ranked(rank, 0, 0, size, members) for rank in ranks]
+        for bit in reversed(range(self.depth)):
+            higher = self.slice_at(bit)
+            found = [one.descend(higher, bit) for one in found]
+        return found
 
     def places(self, members: int, skipped: int, most: int) -> list[int]:
         """The first `most` places after `skipped` ones, of those that are set in `members`, by their numbers

@@ -27,11 +27,11 @@ from app.input.page_reading import (
 )
 from app.input.params import QueryParams, values_of
 from app.input.ranged_order import RangedList
+from app.input.ranged_selection import MOST_NAMED, RangedSelection
 from app.input.sliced_order import read_sliced
 
 NOT = "not"  # names the filters whose values are those that a row must not have
 NEAR = 100_000  # rows from an end of a list, where walking to them takes no time
-MOST_NAMED = 10_000  # rows that are named by their ids, to be sorted alone
 
 
 class ListReading(Generic[Row]):
@@ -99,17 +99,28 @@ class ListReading(Generic[Row]):
         return ranged.read(page, rising=self.is_rising)
 
     def read_selected(self, selection: Selection, page: tuple[int, int]) -> Sequence[int]:
-        rising, bitmaps, ids = self.is_rising, self.listing.bitmaps, None
         if self.listing.is_by_id(self.order[0]):
-            return selection.read(*page, rising=rising)
-        if bitmaps is not None and self.counted is not None:
-            ids = read_sliced(self.counted, bitmaps, self.workspace_id, selection, page, rising=rising)
-        elif bitmaps is not None and self.listing.orders[self.order[0]] is bitmaps.moment:
-            ids = read_by_moment(bitmaps, self.workspace_id, selection, page, rising=rising)
+            return selection.read(*page, rising=self.is_rising)
+        ids = self.read_by_bitmaps(self.listing.bitmaps, selection, page) if self.listing.bitmaps else None
         return self.read_otherwise(selection, page) if ids is None else ids
 
+    def read_by_bitmaps(
+        self, bitmaps: ListBitmaps, selection: Selection, page: tuple[int, int]
+    ) -> Sequence[int] | None:
+        """A page in an order that bitmaps tell, None where they do not."""
+        rising, ids = self.is_rising, None
+        if self.counted is not None:
+            return read_sliced(self.counted, bitmaps, self.workspace_id, selection, page, rising=rising)
+        if self.listing.orders[self.order[0]] is bitmaps.moment:
+            ids = read_by_moment(bitmaps, self.workspace_id, selection, page, rising=rising)
+        if ids is None and selection.size > MOST_NAMED and self.order[0] in bitmaps.ranged:
+            model = self.listing.model
+            ranged = RangedSelection(bitmaps, self.order[0], model, self.workspace_id, selection)
+            ids = ranged.read(page, rising=rising)
+        return ids
+
     def read_otherwise(self, selection: Selection, page: tuple[int, int]) -> Sequence[int]:
-        """A page in an order that bitmaps do not tell: of few rows these are sorted."""
+        """A page in another order: of few rows these are sorted."""
         self.parts = selection.blocks
         if not self.is_whole and selection.size <= MOST_NAMED:
             ids = selection.read(0, selection.size, rising=True)

@@ -84,20 +84,28 @@ def stored_form(value: Any) -> Any:
     return EPOCH + dt.timedelta(microseconds=value) if isinstance(value, int) else value
 
 
-def count_ranges(
-    session: AnySession, column: Any, conditions: Iterable[ColumnElement[bool]], bounds: RangeBounds
-) -> bytes:
-    """How many values of some rows lie in each range, four bytes each. PostgreSQL itself says where texts
-    lie: its order of them depends on the database."""
-    counts = array("I", bytes(4 * RANGES))
-    if isinstance(column.type, String) and session.get_bind().dialect.name == "postgresql":
+def number_ranges(
+    session: AnySession,
+    id_: Any,
+    column: Any,
+    conditions: Iterable[ColumnElement[bool]],
+    bounds: RangeBounds,
+) -> list[tuple[int, int]]:
+    """The ids of some rows that have a value, and the numbers of the ranges in which these lie. PostgreSQL
+    itself says where texts lie: its order of them depends on the database."""
+    connection, rows = session.connection(), [*conditions, column.is_not(None)]
+    if isinstance(column.type, String) and connection.dialect.name == "postgresql":
         which = func.width_bucket(column, cast(bounds.values, ARRAY(Text)))
-        for number, size in session.execute(select(which, func.count()).where(*conditions).group_by(which)):
-            counts[number] = size
-        return counts.tobytes()
-    values = session.connection().execute(select(column).where(*conditions, column.is_not(None))).scalars()
-    for value in values.all():
-        counts[bisect_right(bounds.values, plain(value))] += 1
+        return [(row[0], row[1]) for row in connection.execute(select(id_, which).where(*rows))]
+    found = connection.execute(select(id_, column).where(*rows)).all()
+    return [(row[0], bisect_right(bounds.values, plain(row[1]))) for row in found]
+
+
+def count_ranges(numbered: Iterable[tuple[int, int]]) -> bytes:
+    """How many rows lie in each range, four bytes each."""
+    counts = array("I", bytes(4 * RANGES))
+    for _, number in numbered:
+        counts[number] += 1
     return counts.tobytes()
 
 
@@ -142,9 +150,9 @@ class RangedList:
             return None
         self.live = set(left)
         for block in left.values():
-            total += int.from_bytes(
-                count_ranges(db.session, self.column, self.rows_of(block), self.bounds), "little"
-            )
+            rows = self.rows_of(block)
+            numbered = number_ranges(db.session, self.model.id, self.column, rows, self.bounds)
+            total += int.from_bytes(count_ranges(numbered), "little")
         return array("I", total.to_bytes(4 * RANGES, "little"))
 
     def rows_of(self, block: Block) -> list[ColumnElement[bool]]:

@@ -51,6 +51,19 @@ def test_any_part_is_what_sorting_gives(
             assert sliced.places(bits, skipped, some) == wanted[skipped : skipped + some]
 
 
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_at_ranks(name: str) -> None:
+    numbers = NUMBERS[name]
+    sliced = SlicedNumbers([slice_numbers(numbers)], PLACES // 8)
+    members = range(0, PLACES, 3)
+    in_order = sorted(numbers[place] for place in members)
+    ranks = (0, 1, len(in_order) // 2, len(in_order) - 1)
+    for rank, found in zip(ranks, sliced.ranked(of_offsets(members), ranks), strict=True):
+        assert found.number == in_order[rank]
+        assert found.before == in_order.index(found.number)
+        assert found.size == in_order.count(found.number)
+
+
 def test_a_number_of_each_place() -> None:
     numbers = NUMBERS["very different"]
     sliced = SlicedNumbers([slice_numbers(numbers)], PLACES // 8)

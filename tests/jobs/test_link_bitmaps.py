@@ -57,6 +57,7 @@ FIRST = {"bounds of url", "bounds of datetime", "bounds of last_datetime", "clic
 OF_A_LINK = FIRST | {
     *("id", "moments", "is_enabled:1", "project_id:0", "domain_id:0"),
     *("url", "datetime", "last_datetime", "last_datetime:none"),
+    *("slices of url", "slices of datetime", "slices of last_datetime"),
 }
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 import pytest
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, select, true, update
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
@@ -53,7 +54,7 @@ def long_lists(monkeypatch: pytest.MonkeyPatch) -> None:
 def alice(make_user: Callable[..., User], factory: Factory, session: scoped_session[Session]) -> User:
     user, other = make_user("alice@example.com"), make_user("bob@example.com")
     for number, id_ in enumerate(IDS):
-        factory.link(user, f"link-{number}", id=id_)
+        factory.link(user, f"link-{number}", id=id_, is_enabled=id_ != IDS[3])
     factory.link(other, "other", id=8)
     session.commit()
     return user
@@ -83,19 +84,28 @@ def moment(day: int) -> dt.datetime | None:
     return dt.datetime(2026, 1, day, 12, 30, 1, 999_999, tzinfo=dt.UTC) if day else None
 
 
-def usual(order_by: str) -> list[int]:
+def usual(order_by: str, params: Mapping[str, str]) -> list[int]:
     """The ids in the database's order."""
     column = LISTING.orders[order_by]
-    wanted = select(Link.id).where(Link.id.in_(IDS)).order_by(column.asc().nulls_first(), Link.id)
+    found = Link.is_enabled if params else true()
+    wanted = select(Link.id).where(Link.id.in_(IDS), found).order_by(column.asc().nulls_first(), Link.id)
     return list(db.session.scalars(wanted))
 
 
-def assert_pages(user: User, order_by: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    rising = usual(order_by)
+ON = {"is_enabled": "1"}
+
+
+def assert_pages(
+    user: User,
+    order_by: str,
+    monkeypatch: pytest.MonkeyPatch,
+    params: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    rising = usual(order_by, params)
     for size in (1, 2, 25):
         monkeypatch.setattr("app.input.listing.SIZES", (size,))
         for order_type, wanted in (("ASC", rising), ("DESC", rising[::-1])):
-            asked = {"order_by": order_by, "order_type": order_type, "results_per_page": str(size)}
+            asked = {**params, "order_by": order_by, "order_type": order_type, "results_per_page": str(size)}
             for start in range(0, len(wanted), size):
                 page = str(start // size + 1)
                 found = find_page(LISTING, access_of(user).workspace_id, {**asked, "page": page})
@@ -140,6 +150,27 @@ def test_blocks_that_are_stale(name: str, alice: User, monkeypatch: pytest.Monke
 
 
 @pytest.mark.usefixtures("only_ranges")
+@pytest.mark.parametrize("most_named", [0, 2, 10_000], ids=["walking", "of short ranges", "sorting"])
+@pytest.mark.parametrize("made", ["before", "after"])
+@pytest.mark.parametrize("name", DAYS)
+def test_what_a_filter_finds(
+    name: str, made: str, most_named: int, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.input.list_reading.MOST_NAMED", 0)
+    monkeypatch.setattr("app.input.list_reading.read_by_moment", lambda *_asked, **_options: None)
+    monkeypatch.setattr("app.input.ranged_selection.MOST_NAMED", most_named)
+    set_values("last_datetime", [moment(day) for day in DAYS["some were changed"]])
+    make_bitmaps(alice)
+    set_values("last_datetime", [moment(day) for day in DAYS[name]])
+    set_values("datetime", [moment(day or 1) for day in DAYS[name]])
+    set_values("url", NAMES["mixed"])
+    if made == "after":
+        make_bitmaps(alice)
+    for order_by in ("last_datetime", "datetime", "url"):
+        assert_pages(alice, order_by, monkeypatch, ON)
+
+
+@pytest.mark.usefixtures("only_ranges")
 def test_links_that_go(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     make_bitmaps(alice)
     db.session.execute(delete(Link).where(Link.id.in_(IDS[1:4])))
@@ -173,22 +204,28 @@ def test_new_bounds_have_all_blocks_counted(alice: User, monkeypatch: pytest.Mon
 USUAL: Mapping[str, Callable[[Session], object]] = {
     "no bounds": lambda worker: worker.execute(delete(link_bitmap).where(link_bitmap.c.block == OF_LIST)),
     "too many blocks to read": lambda worker: worker.execute(
-        delete(link_bitmap).where(link_bitmap.c.name == "url")
+        delete(link_bitmap).where(link_bitmap.c.name.in_(["url", "slices of url"]))
     ),
     "too many stale blocks": lambda worker: worker.execute(update(Link).values(is_enabled=False)),
 }
 
 
+@pytest.mark.parametrize("params", [{}, ON], ids=["the whole list", "a filter"])
 @pytest.mark.parametrize("name", USUAL)
-def test_else_the_list_is_walked_along(name: str, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.input.ranged_order.MOST_LIVE", 2)
+def test_else_the_list_is_walked_along(
+    name: str, params: Mapping[str, str], alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.input.list_reading.MOST_NAMED", 0)
+    for module in ("ranged_order", "ranged_selection"):
+        monkeypatch.setattr(f"app.input.{module}.MOST_LIVE", 2)
     set_values("url", NAMES["mixed"])
     make_bitmaps(alice)
     with Session(db.engine) as worker:
         USUAL[name](worker)
         worker.commit()
     monkeypatch.setattr("app.input.ranged_order.RangedList.read_with_value", None)
-    assert_pages(alice, "url", monkeypatch)
+    monkeypatch.setattr("app.input.ranged_selection.RangedSelection.find", None)
+    assert_pages(alice, "url", monkeypatch, params)
 
 
 def test_near_an_end_the_list_is_walked_along(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:

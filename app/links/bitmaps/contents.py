@@ -14,7 +14,8 @@ from sqlalchemy.orm import Session
 from app.core import clock
 from app.input.bitmaps import ALL, ENDS, MOMENTS, UNKNOWN, encode, ends_of, microseconds, name_of
 from app.input.blocks import Block
-from app.input.ranged_order import NONE, RangeBounds, count_ranges
+from app.input.ranged_order import NONE, RangeBounds, count_ranges, number_ranges
+from app.input.ranged_selection import slice_ranges, sliced_name
 from app.links.bitmaps.states import NEXT_CHANGES, STATE, STORED_STATE, UNTIL
 from app.links.bitmaps.tables import BITMAPS
 from app.links.models import Link, LinkTag, link_notification_handler, link_pixel
@@ -62,7 +63,9 @@ def describe(
     is_here = [Link.workspace_id == workspace_id, Link.id.between(block.first_id, block.last_id)]
     for order, some in bounds.items():
         column = BITMAPS.ranged[order]
-        found[order] = some.version + count_ranges(session, column, is_here, some)
+        numbered = number_ranges(session, Link.id, column, is_here, some)
+        found[order] = some.version + count_ranges(numbered)
+        found[sliced_name(order)] = some.version + slice_ranges(numbered, block)
         if column.nullable:
             without = session.scalars(select(Link.id).where(*is_here, column.is_(None)).order_by(Link.id))
             found |= by_value(order, ((NONE, id_ - block.first_id) for id_ in without))
