@@ -34,7 +34,7 @@ from app.input.bitmaps import (
 )
 from app.input.blocks import Block
 
-RANGES = 256
+RANGES = 512
 VERSION_BYTES = 8  # before the counts of a block: which bounds they are of
 NONE = "none"  # names the bitmap of the rows without a value
 OF_LIST = -1  # the block under which the bounds of a list are stored

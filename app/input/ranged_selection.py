@@ -8,7 +8,6 @@ many, the index is walked along, and what was not selected is left out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import islice
 from typing import Any
 
 from sqlalchemy import select
@@ -115,9 +114,11 @@ class RangedSelection:
         by_column = self.column.asc()
         in_order = [by_column.nulls_first() if self.column.nullable else by_column, self.model.id]
         wanted = select(self.model.id).where(*conditions).order_by(*in_order)
-        rows = db.session.execute(wanted.execution_options(yield_per=SIZE)).scalars()
-        bits = self.selection.bits
-        selected = (id_ for id_ in rows if bits.get(id_ >> BLOCK_BITS, 0) >> (id_ % SIZE) & 1)
-        found = list(islice(selected, skipped, skipped + most))
+        rows = db.session.connection().execute(wanted, execution_options={"yield_per": SIZE})
+        bits, found = self.selection.bits, list[int]()
+        for some in rows.partitions():
+            found += [id_ for (id_,) in some if bits.get(id_ >> BLOCK_BITS, 0) >> (id_ % SIZE) & 1]
+            if len(found) >= skipped + most:
+                break
         rows.close()
-        return found
+        return found[skipped : skipped + most]

@@ -26,7 +26,7 @@ from app.links.bitmaps.storage import lock, write
 from app.links.bitmaps.tables import BITMAPS, link_bitmap
 from app.links.models import Link, link_block
 
-SAMPLE = 1024  # links by whose values a list is parted into ranges
+SAMPLE = 4096  # links by whose values a list is parted into ranges
 LONGEST_RANGE = 250_000  # rows: walking to its middle takes a few milliseconds
 UNEVEN = 16  # times as long as the mean may a range become
 
