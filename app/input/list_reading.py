@@ -26,7 +26,7 @@ from app.input.page_reading import (
     read_ids,
 )
 from app.input.params import QueryParams, values_of
-from app.input.ranged_order import RangedList
+from app.input.ranged_order import RangedColumn, RangedList
 from app.input.ranged_selection import MOST_NAMED, RangedSelection
 from app.input.sliced_order import read_sliced
 
@@ -84,19 +84,20 @@ class ListReading(Generic[Row]):
             return CountedList(model, self.counted, self.workspace_id, self.blocks, rising=rising).read(*page)
         if len(self.parts) > 1 and self.listing.is_by_id(self.order[0]):
             return self.read_by_id(skipped, size)
-        if self.is_whole and self.listing.bitmaps is not None and self.is_far(skipped):
-            ids = self.read_ranged(self.listing.bitmaps, page)
+        ranged = self.ranged(self.listing.bitmaps) if self.listing.bitmaps else None
+        if self.is_whole and ranged is not None and self.is_far(skipped):
+            ids = RangedList(ranged, self.blocks).read(page, rising=self.is_rising)
         return self.read_in_order(skipped, size) if ids is None else ids
 
     def is_far(self, skipped: int) -> bool:
         """Whether it takes long to walk to a row from either end."""
         return min(skipped, self.total - skipped) > NEAR
 
-    def read_ranged(self, bitmaps: ListBitmaps, page: tuple[int, int]) -> Sequence[int] | None:
+    def ranged(self, bitmaps: ListBitmaps) -> RangedColumn | None:
+        """The column of this order, if its values are parted into ranges."""
         if self.order[0] not in bitmaps.ranged:
             return None
-        ranged = RangedList(bitmaps, self.order[0], self.listing.model, self.workspace_id, self.blocks)
-        return ranged.read(page, rising=self.is_rising)
+        return RangedColumn(bitmaps, self.order[0], self.listing.model, self.workspace_id)
 
     def read_selected(self, selection: Selection, page: tuple[int, int]) -> Sequence[int]:
         if self.listing.is_by_id(self.order[0]):
@@ -113,10 +114,9 @@ class ListReading(Generic[Row]):
             return read_sliced(self.counted, bitmaps, self.workspace_id, selection, page, rising=rising)
         if self.listing.orders[self.order[0]] is bitmaps.moment:
             ids = read_by_moment(bitmaps, self.workspace_id, selection, page, rising=rising)
-        if ids is None and selection.size > MOST_NAMED and self.order[0] in bitmaps.ranged:
-            model = self.listing.model
-            ranged = RangedSelection(bitmaps, self.order[0], model, self.workspace_id, selection)
-            ids = ranged.read(page, rising=rising)
+        ranged = self.ranged(bitmaps)
+        if ids is None and ranged is not None and selection.size > MOST_NAMED:
+            ids = RangedSelection(ranged, selection).read(page, rising=rising)
         return ids
 
     def read_otherwise(self, selection: Selection, page: tuple[int, int]) -> Sequence[int]:

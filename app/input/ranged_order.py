@@ -16,7 +16,7 @@ from hashlib import sha256
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, String, Text, cast, func, select
+from sqlalchemy import ColumnElement, Select, String, Text, cast, func, select
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from app.core.database import AnySession
@@ -63,18 +63,6 @@ def bounds_name(order: str) -> str:
     return f"bounds of {order}"
 
 
-def read_bounds(
-    session: AnySession, bitmaps: ListBitmaps, workspace_id: int, order: str
-) -> RangeBounds | None:
-    table = bitmaps.table.c
-    stored = session.scalar(
-        select(table.bits).where(
-            table.workspace_id == workspace_id, table.name == bounds_name(order), table.block == OF_LIST
-        )
-    )
-    return None if stored is None else RangeBounds.parse(stored)
-
-
 def plain(value: Any) -> Any:
     return microseconds(value) if isinstance(value, dt.datetime) else value
 
@@ -82,23 +70,6 @@ def plain(value: Any) -> Any:
 def stored_form(value: Any) -> Any:
     """The value as the column has it."""
     return EPOCH + dt.timedelta(microseconds=value) if isinstance(value, int) else value
-
-
-def number_ranges(
-    session: AnySession,
-    id_: Any,
-    column: Any,
-    conditions: Iterable[ColumnElement[bool]],
-    bounds: RangeBounds,
-) -> list[tuple[int, int]]:
-    """The ids of some rows that have a value, and the numbers of the ranges in which these lie. PostgreSQL
-    itself says where texts lie: its order of them depends on the database."""
-    connection, rows = session.connection(), [*conditions, column.is_not(None)]
-    if isinstance(column.type, String) and connection.dialect.name == "postgresql":
-        which = func.width_bucket(column, cast(bounds.values, ARRAY(Text)))
-        return [(row[0], row[1]) for row in connection.execute(select(id_, which).where(*rows))]
-    found = connection.execute(select(id_, column).where(*rows)).all()
-    return [(row[0], bisect_right(bounds.values, plain(row[1]))) for row in found]
 
 
 def count_ranges(numbered: Iterable[tuple[int, int]]) -> bytes:
@@ -109,23 +80,67 @@ def count_ranges(numbered: Iterable[tuple[int, int]]) -> bytes:
     return counts.tobytes()
 
 
+class RangedColumn(NamedTuple):
+    """A column of a workspace's list that has an index, and whose values are parted into ranges."""
+
+    bitmaps: ListBitmaps
+    order: str
+    model: Any
+    workspace_id: int
+
+    @property
+    def column(self) -> Any:
+        return self.bitmaps.ranged[self.order]
+
+    @property
+    def mine(self) -> ColumnElement[bool]:
+        condition: ColumnElement[bool] = self.model.workspace_id == self.workspace_id
+        return condition
+
+    def bounds(self, session: AnySession) -> RangeBounds | None:
+        table = self.bitmaps.table.c
+        stored = session.scalar(
+            select(table.bits).where(
+                table.workspace_id == self.workspace_id,
+                table.name == bounds_name(self.order),
+                table.block == OF_LIST,
+            )
+        )
+        return None if stored is None else RangeBounds.parse(stored)
+
+    def number_ranges(self, session: AnySession, block: Block, bounds: RangeBounds) -> list[tuple[int, int]]:
+        """The ids of a block's rows that have a value, and the numbers of the ranges in which these lie.
+        PostgreSQL itself says where texts lie: its order of them depends on the database."""
+        id_, column, connection = self.model.id, self.column, session.connection()
+        here = self.mine, id_.between(block.first_id, block.last_id), column.is_not(None)
+        if isinstance(column.type, String) and connection.dialect.name == "postgresql":
+            which = func.width_bucket(column, cast(bounds.values, ARRAY(Text)))
+            return [(row[0], row[1]) for row in connection.execute(select(id_, which).where(*here))]
+        found = connection.execute(select(id_, column).where(*here)).all()
+        return [(row[0], bisect_right(bounds.values, plain(row[1]))) for row in found]
+
+    def from_range(self, which: int, bounds: RangeBounds) -> Select[int]:
+        """The ids of the rows that have a value, in order, from the beginning of a range on."""
+        begins = self.column >= stored_form(bounds.values[which - 1]) if which else self.column.is_not(None)
+        by_column = self.column.asc()  # with nulls as the index has them, else PostgreSQL would sort
+        in_order = by_column.nulls_first() if self.column.nullable else by_column
+        return select(self.model.id).where(self.mine, begins).order_by(in_order, self.model.id)
+
+
 class RangedList:
     """A workspace's whole list in the order of one column, then by id. Rows without a value come first."""
 
-    def __init__(
-        self, bitmaps: ListBitmaps, order: str, model: Any, workspace_id: int, blocks: Sequence[Block]
-    ) -> None:
-        self.bitmaps, self.order, self.column, self.model = bitmaps, order, bitmaps.ranged[order], model
-        self.workspace_id, self.blocks = workspace_id, blocks
-        self.mine = model.workspace_id == workspace_id
-        self.live = read_stale(bitmaps, workspace_id)  # first: what is made anew from here on is not stale
-        self.bounds = read_bounds(db.session, bitmaps, workspace_id, order)
+    def __init__(self, ranged: RangedColumn, blocks: Sequence[Block]) -> None:
+        self.ranged, self.blocks = ranged, blocks
+        # first: what is made anew from here on is not stale
+        self.live = read_stale(ranged.bitmaps, ranged.workspace_id)
 
     def read(self, page: tuple[int, int], *, rising: bool) -> list[int] | None:
         """The ids of a page, `page` being how many rows it skips (less than all) and the most that it has.
         None while the worker has not counted nearly all blocks."""
-        sizes = self.read_sizes()
-        if sizes is None:
+        bounds = self.ranged.bounds(db.session)
+        sizes = self.read_sizes(bounds) if bounds is not None else None
+        if bounds is None or sizes is None:
             return None
         total = sum(block.size for block in self.blocks)
         most = min(page[1], total - page[0])
@@ -133,54 +148,35 @@ class RangedList:
         without = max(0, total - sum(sizes))
         found = self.read_without_value(start, most) if start < without else []
         if len(found) < most:
-            found += self.read_with_value(sizes, max(0, start - without), most - len(found))
+            start, ends = max(0, start - without), list(accumulate(sizes))
+            which = min(bisect_right(ends, start), RANGES - 1)
+            wanted = self.ranged.from_range(which, bounds).limit(most - len(found))
+            found += db.session.scalars(wanted.offset(start - (ends[which - 1] if which else 0)))
         return found if rising else found[::-1]
 
-    def read_sizes(self) -> Sequence[int] | None:
+    def read_sizes(self, bounds: RangeBounds) -> Sequence[int] | None:
         """How many rows there are in each range."""
-        if self.bounds is None:
-            return None
-        left = {block.number: block for block in self.blocks}
-        total = 0
-        for _, number, stored in read_stored(self.bitmaps, self.workspace_id, [self.order]):
-            if number in left and number not in self.live and stored.startswith(self.bounds.version):
+        ranged, left, total = self.ranged, {block.number: block for block in self.blocks}, 0
+        for _, number, stored in read_stored(ranged.bitmaps, ranged.workspace_id, [ranged.order]):
+            if number in left and number not in self.live and stored.startswith(bounds.version):
                 total += int.from_bytes(stored[VERSION_BYTES:], "little")  # no count overflows into the next
                 del left[number]
         if len(left) > MOST_LIVE:
             return None
         self.live = set(left)
         for block in left.values():
-            rows = self.rows_of(block)
-            numbered = number_ranges(db.session, self.model.id, self.column, rows, self.bounds)
+            numbered = ranged.number_ranges(db.session, block, bounds)
             total += int.from_bytes(count_ranges(numbered), "little")
         return array("I", total.to_bytes(4 * RANGES, "little"))
 
-    def rows_of(self, block: Block) -> list[ColumnElement[bool]]:
-        return [self.mine, self.model.id.between(block.first_id, block.last_id)]
-
     def read_without_value(self, start: int, most: int) -> list[int]:
         """Rows without a value are in the order of their ids, which bitmaps have."""
-        name = name_of(self.order, NONE)
-        bits = dict(read_bitmaps(self.bitmaps, self.workspace_id, [name]).get(name, {}))
-        rows = RowReader(self.model, [self.mine, self.column.is_(None)])
-        here = {block.number for block in self.blocks}
-        kept = {number: some for number, some in bits.items() if number in here and number not in self.live}
-        read = {block.number: rows.read(block) for block in self.blocks if block.number in self.live}
-        return Selection({number: some for number, some in (kept | read).items() if some}).read(
-            start, most, rising=True
-        )
-
-    def read_with_value(self, sizes: Sequence[int], start: int, most: int) -> list[int]:
-        ends = list(accumulate(sizes))
-        which = min(bisect_right(ends, start), RANGES - 1)
-        conditions = [self.mine, self.column.is_not(None)]
-        if which and self.bounds is not None:
-            conditions[1] = self.column >= stored_form(self.bounds.values[which - 1])
-        wanted = select(self.model.id).where(*conditions).order_by(*self.along_index())
-        skipped = start - (ends[which - 1] if which else 0)
-        return list(db.session.scalars(wanted.limit(most).offset(skipped)))
-
-    def along_index(self) -> list[Any]:
-        """The order as the index has it: without saying where nulls are PostgreSQL would sort."""
-        by_column = self.column.asc()
-        return [by_column.nulls_first() if self.column.nullable else by_column, self.model.id]
+        ranged, name = self.ranged, name_of(self.ranged.order, NONE)
+        bits = read_bitmaps(ranged.bitmaps, ranged.workspace_id, [name]).get(name, {})
+        rows = RowReader(ranged.model, [ranged.mine, ranged.column.is_(None)])
+        found = {
+            block.number: rows.read(block) if block.number in self.live else bits.get(block.number, 0)
+            for block in self.blocks
+        }
+        selection = Selection({number: some for number, some in found.items() if some})
+        return selection.read(start, most, rising=True)

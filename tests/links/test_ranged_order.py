@@ -223,7 +223,7 @@ def test_else_the_list_is_walked_along(
     with Session(db.engine) as worker:
         USUAL[name](worker)
         worker.commit()
-    monkeypatch.setattr("app.input.ranged_order.RangedList.read_with_value", None)
+    monkeypatch.setattr("app.input.ranged_order.accumulate", None)
     monkeypatch.setattr("app.input.ranged_selection.RangedSelection.find", None)
     assert_pages(alice, "url", monkeypatch, params)
 

@@ -4,17 +4,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from functools import cache
 from typing import Any
 
-from sqlalchemy import BigInteger, ColumnElement, bindparam, case, func, literal, select
+from sqlalchemy import BigInteger, ColumnElement, Connection, bindparam, case, func, literal, select
 from sqlalchemy.orm import Session
 
 from app.core import clock
 from app.input.bitmaps import ALL, ENDS, MOMENTS, UNKNOWN, encode, ends_of, microseconds, name_of
 from app.input.blocks import Block
-from app.input.ranged_order import NONE, RangeBounds, count_ranges, number_ranges
+from app.input.ranged_order import NONE, RangeBounds, RangedColumn, count_ranges
 from app.input.ranged_selection import slice_ranges, sliced_name
 from app.links.bitmaps.states import NEXT_CHANGES, STATE, STORED_STATE, UNTIL
 from app.links.bitmaps.tables import BITMAPS
@@ -49,33 +49,40 @@ def describe(
         return {}
     ids, flags, states, *columns = zip(*rows, strict=True)
     offsets = [id_ - block.first_id for id_ in ids]
-    first, last, *changes = session.execute(MOMENTS_OF_BLOCK, of_block).one()
-    found = {ALL: encode(offsets), MOMENTS: ENDS.pack(microseconds(first), microseconds(last))}
-    if next_changes := [microseconds(moment) for moment in changes if moment]:
-        found[UNTIL] = min(next_changes).to_bytes(8, "little")
+    found = {ALL: encode(offsets), **describe_moments(connection, of_block)}
     found |= by_value(STATE, ((one, offset) for one, offset in zip(states, offsets, strict=True) if one))
     for name, column in zip(VALUES, columns, strict=True):
         found |= by_value(name, zip(column, offsets, strict=True))
-    rules = [
-        (rule, offset) for one, offset in zip(flags, offsets, strict=True) if one for rule in rules_of(one)
-    ]
-    found |= by_value(RULE, rules)
-    is_here = [Link.workspace_id == workspace_id, Link.id.between(block.first_id, block.last_id)]
-    for order, some in bounds.items():
-        column = BITMAPS.ranged[order]
-        numbered = number_ranges(session, Link.id, column, is_here, some)
-        found[order] = some.version + count_ranges(numbered)
-        found[sliced_name(order)] = some.version + slice_ranges(numbered, block)
-        if column.nullable:
-            without = session.scalars(select(Link.id).where(*is_here, column.is_(None)).order_by(Link.id))
-            found |= by_value(order, ((NONE, id_ - block.first_id) for id_ in without))
+    with_flags = ((one, offset) for one, offset in zip(flags, offsets, strict=True) if one)
+    found |= by_value(RULE, ((rule, offset) for one, offset in with_flags for rule in rules_of(one)))
     mine = set(ids)
     for name, wanted in OF_LINKS.items():
-        pairs = (
-            (value, id_ - block.first_id) for id_, value in session.execute(wanted, of_block) if id_ in mine
-        )
-        found |= by_value(name, pairs)
+        beside = connection.execute(wanted, of_block)
+        found |= by_value(name, ((value, id_ - block.first_id) for id_, value in beside if id_ in mine))
+    for order, some in bounds.items():
+        found |= describe_ranges(session, RangedColumn(BITMAPS, order, Link, workspace_id), block, some, mine)
     return found
+
+
+def describe_moments(connection: Connection, of_block: Mapping[str, Any]) -> dict[str, bytes]:
+    first, last, *changes = connection.execute(MOMENTS_OF_BLOCK, of_block).one()
+    found = {MOMENTS: ENDS.pack(microseconds(first), microseconds(last))}
+    if next_changes := [microseconds(moment) for moment in changes if moment]:
+        found[UNTIL] = min(next_changes).to_bytes(8, "little")
+    return found
+
+
+def describe_ranges(
+    session: Session, ranged: RangedColumn, block: Block, bounds: RangeBounds, ids: Set[int]
+) -> dict[str, bytes]:
+    """Which of a block's links have a value in which range of an order, and which have none."""
+    numbered = ranged.number_ranges(session, block, bounds)
+    without = sorted(ids - {id_ for id_, _ in numbered})
+    return {
+        ranged.order: bounds.version + count_ranges(numbered),
+        sliced_name(ranged.order): bounds.version + slice_ranges(numbered, block),
+        **by_value(ranged.order, ((NONE, id_ - block.first_id) for id_ in without)),
+    }
 
 
 @cache

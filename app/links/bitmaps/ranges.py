@@ -18,9 +18,9 @@ from app.input.ranged_order import (
     RANGES,
     VERSION_BYTES,
     RangeBounds,
+    RangedColumn,
     bounds_name,
     plain,
-    read_bounds,
 )
 from app.links.bitmaps.storage import lock, write
 from app.links.bitmaps.tables import BITMAPS, link_bitmap
@@ -33,7 +33,9 @@ UNEVEN = 16  # times as long as the mean may a range become
 
 def bounds_of(session: Session, workspace_id: int) -> dict[str, RangeBounds]:
     """The bounds of the list's orders, as far as there are any."""
-    found = {order: read_bounds(session, BITMAPS, workspace_id, order) for order in BITMAPS.ranged}
+    found = {
+        order: RangedColumn(BITMAPS, order, Link, workspace_id).bounds(session) for order in BITMAPS.ranged
+    }
     return {order: bounds for order, bounds in found.items() if bounds is not None}
 
 
