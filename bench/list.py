@@ -42,6 +42,7 @@ from app.core.extensions import db
 from app.dashboard.links.filters import LISTING
 from app.dashboard.links.states import STATES
 from app.domains.models import Domain
+from app.jobs.link_bitmaps import BitmapMaker
 from app.links.models import Alias, Link, LinkTag, link_notification_handler, link_pixel
 from app.links.options import RULES
 from app.links.search_text import folded_notes
@@ -115,6 +116,7 @@ class Way(NamedTuple):
 def fill(settings: Settings, links: int, members: int = 1) -> str:
     key = store_owners(settings, links, members)
     count(settings, links)
+    make_bitmaps(settings)
     return key
 
 
@@ -233,6 +235,17 @@ def count(settings: Settings, links: int) -> None:
     ]
     with engine.begin() as connection:
         connection.execute(sa.insert(Counter), rows)
+    engine.dispose()
+
+
+def make_bitmaps(settings: Settings) -> None:
+    """Make the bitmaps of long lists, as the worker does beside the web processes."""
+    engine = sa.create_engine(settings.database_url)
+    prepare_engine(engine, settings)
+    maker = BitmapMaker(engine)
+    maker.turn()
+    while any(rounds.steps is not None for rounds in maker.rounds.values()):
+        maker.turn()
     engine.dispose()
 
 
