@@ -7,6 +7,7 @@ slices and ranges, each described in its module.
 # see docs/decisions/2026-11-26-indexes-of-long-lists.md, 2026-11-26-bitmaps-of-links.md
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from typing import Generic
 
@@ -103,6 +104,7 @@ class ListReading(Generic[Row]):
         if self.listing.is_by_id(self.order[0]):
             return selection.read(*page, rising=self.is_rising)
         ids = self.read_by_bitmaps(self.listing.bitmaps, selection, page) if self.listing.bitmaps else None
+        return_freed_memory()  # slices of a very long list are some 30 MB
         return self.read_otherwise(selection, page) if ids is None else ids
 
     def read_by_bitmaps(
@@ -139,3 +141,14 @@ class ListReading(Generic[Row]):
         return read_from_nearer_end(
             self.listing, self.order, self.conditions, self.parts, reach, self.workspace_id
         )
+
+
+LIBRARY = ctypes.CDLL(None)
+
+
+def return_freed_memory() -> None:
+    """Has glibc return what is free; another C library is left as it is. It would keep up to 100 MB for each
+    thread that has read a page of a very long list once."""
+    trim = getattr(LIBRARY, "malloc_trim", None)
+    if trim is not None:
+        trim(0)

@@ -7,7 +7,6 @@ page is in order by itself at any time, and no row is on two pages of one round.
 # see docs/decisions/2026-11-26-bitmaps-of-links.md
 from __future__ import annotations
 
-import ctypes
 from typing import Any, NamedTuple
 
 from sqlalchemy import Executable
@@ -71,12 +70,7 @@ def read_sliced(
     """The ids of a page, `page` being how many rows it skips (less than all) and the most that it has. None
     while the worker has not made the slices."""
     sliced = SlicedList(bitmaps, counted, workspace_id, selection)
-    if not sliced.is_ready():
-        return None
-    ids = sliced.read(*page, rising=rising)
-    del sliced  # of a very long list some 30 MB
-    return_freed_memory()
-    return ids
+    return sliced.read(*page, rising=rising) if sliced.is_ready() else None
 
 
 class SlicedList:
@@ -116,14 +110,3 @@ class SlicedList:
     def slices_of(self, number: int) -> bytes:
         stored = self.stored.get(number)
         return stored or slice_counts(db.session, self.counted.of_range, BlockGroup(number))
-
-
-LIBRARY = ctypes.CDLL(None)
-
-
-def return_freed_memory() -> None:
-    """Has glibc return what is free; another C library is left as it is. It would keep up to 100 MB for each
-    thread that has read such a page once."""
-    trim = getattr(LIBRARY, "malloc_trim", None)
-    if trim is not None:
-        trim(0)
