@@ -35,14 +35,18 @@ class ClicksRounds:
         self.counted: object = None  # before the last whole round began
         self.counted_now: object = None
 
-    def go_on(self, counted: object, seconds: float) -> None:
-        """Works on the round for some time, or begins one if visits were counted since the last."""
+    def go_on(self, count: Callable[[], object], seconds: float) -> None:
+        """Works on the round for some time, or begins one if visits were counted since the last. The value of
+        `count` tells."""
         now = time.monotonic()
         steps, self.steps = self.steps, None  # one that fails is begun anew
         if steps is None:
-            if now < self.due or counted == self.counted:
+            if now < self.due:
                 return
-            steps, self.counted_now = self.begin(), counted
+            self.due, self.counted_now = now + ROUND_SECONDS, count()
+            if self.counted_now == self.counted:
+                return
+            steps = self.begin()
         for _ in steps:
             if time.monotonic() > now + seconds:
                 self.steps = steps
@@ -66,13 +70,13 @@ class BitmapMaker(PollLoop):
     def turn(self) -> None:
         with Session(self.engine) as session:
             self.look(session)
-            counted = counted_visits(session) if self.workspaces else None
             for workspace_id in self.workspaces:
                 self.errors.run(workspace_id, self.make_stale, session, workspace_id)
                 rounds = self.rounds.setdefault(
                     workspace_id, ClicksRounds(partial(self.clicks_round, workspace_id))
                 )
-                self.errors.run((workspace_id, "clicks"), rounds.go_on, counted, CLICKS_SECONDS)
+                count = partial(counted_visits, session)
+                self.errors.run((workspace_id, "clicks"), rounds.go_on, count, CLICKS_SECONDS)
 
     def clicks_round(self, workspace_id: int) -> Iterator[None]:
         with Session(self.engine) as session:
@@ -100,11 +104,10 @@ class BitmapMaker(PollLoop):
         session.rollback()
         numbers = list(blocks)
         for start in range(0, len(numbers), upkeep.BLOCKS_AT_ONCE):
-            if self.ended.is_set():
-                return
             began = time.monotonic()
             some = numbers[start : start + upkeep.BLOCKS_AT_ONCE]
-            upkeep.make_bitmaps(session, workspace_id, some)
+            if self.ended.is_set() or not upkeep.make_bitmaps(session, workspace_id, some):
+                return  # or another machine does
             self.ended.wait(time.monotonic() - began)
         self.complete.add(workspace_id)
 

@@ -88,10 +88,10 @@ def test_an_error_of_one_list_is_not_that_of_others(
     make, failing = upkeep.make_bitmaps, access_of(users[0]).workspace_id
     session.rollback()
 
-    def fail_for_one(worker: Session, workspace_id: int, numbers: list[int]) -> None:
+    def fail_for_one(worker: Session, workspace_id: int, numbers: list[int]) -> bool:
         if workspace_id == failing:
             raise RuntimeError("broken")
-        make(worker, workspace_id, numbers)
+        return make(worker, workspace_id, numbers)
 
     monkeypatch.setattr(upkeep, "make_bitmaps", fail_for_one)
     maker.turn()
@@ -111,6 +111,21 @@ def test_a_list_that_is_no_longer_long_is_forgotten(
     maker.turn()
     assert names(session, users[0]) == set()
     assert set(maker.workspaces) == set(maker.rounds) == {access_of(users[1]).workspace_id}
+
+
+def test_what_another_machine_makes_is_looked_at_again(
+    users: tuple[User, User],
+    maker: BitmapMaker,
+    session: scoped_session[Session],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(upkeep, "make_bitmaps", lambda *_asked: False)
+        maker.turn()
+    session.execute(delete(stale_bitmap))  # by the other one, which then ends
+    session.commit()
+    maker.turn()
+    assert names(session, users[0]) == OF_A_LINK
 
 
 def test_it_ends_between_two_pieces(
@@ -145,15 +160,15 @@ def test_a_round_goes_on_where_it_stopped() -> None:
 
     rounds = ClicksRounds(begin)
     for wanted in ([0], [0, 1], [0, 1, 2], [0, 1, 2]):
-        rounds.go_on("counted", 0.0)
+        rounds.go_on(lambda: "counted", 0.0)
         assert steps == wanted
-    rounds.go_on("counted", 0.0)  # nothing was counted since
-    rounds.go_on("more", 0.0)  # the next round is not due yet
+    rounds.go_on(lambda: "more", 0.0)  # the next round is not due yet
     assert steps == [0, 1, 2]
     rounds.due = 0.0
-    rounds.go_on("counted", 0.0)
+    rounds.go_on(lambda: "counted", 0.0)  # nothing was counted since
     assert steps == [0, 1, 2]
-    rounds.go_on("more", 0.0)
+    rounds.due = 0.0
+    rounds.go_on(lambda: "more", 0.0)
     assert steps == [0, 1, 2, 0]
 
 
@@ -166,8 +181,11 @@ def test_a_round_that_fails_begins_anew() -> None:
         raise RuntimeError("broken")
 
     rounds = ClicksRounds(begin)
-    rounds.go_on("counted", 0.0)
+    rounds.go_on(lambda: "counted", 0.0)
     with pytest.raises(RuntimeError):
-        rounds.go_on("counted", 0.0)
-    rounds.go_on("counted", 0.0)
+        rounds.go_on(lambda: "counted", 0.0)
+    rounds.go_on(lambda: "counted", 0.0)
+    assert len(begun) == 1  # it rests first
+    rounds.due = 0.0
+    rounds.go_on(lambda: "counted", 0.0)
     assert len(begun) == 2

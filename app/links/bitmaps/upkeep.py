@@ -70,11 +70,13 @@ def stale_blocks(session: Session, workspace_id: int) -> list[int]:
     return sorted(over.union(session.scalars(wanted)))
 
 
-def make_bitmaps(session: Session, workspace_id: int, numbers: Sequence[int]) -> None:
-    """Makes the bitmaps of some blocks, and commits. A change meanwhile leaves its block stale. Does nothing
-    while another machine makes some."""
+def make_bitmaps(session: Session, workspace_id: int, numbers: Sequence[int]) -> bool:
+    """Makes the bitmaps of some blocks, and commits. A change meanwhile leaves its block stale.
+
+    Returns false, and does nothing, while another machine makes some.
+    """
     if not lock(session):
-        return
+        return False
     # before the links: what changes them from here on adds a mark that is not removed
     is_here = stale_bitmap.c.workspace_id == workspace_id, stale_bitmap.c.block.in_(numbers)
     seen = session.scalars(select(stale_bitmap.c.id).where(*is_here)).all()
@@ -83,3 +85,4 @@ def make_bitmaps(session: Session, workspace_id: int, numbers: Sequence[int]) ->
     write(session, workspace_id, described, link_bitmap.c.name != CLICKS)
     session.execute(delete(stale_bitmap).where(stale_bitmap.c.id.in_(seen)))
     session.commit()
+    return True
