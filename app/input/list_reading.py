@@ -58,7 +58,10 @@ class ListReading(Generic[Row]):
         self.are_few_counted = (
             self.is_whole and self.counted is not None and self.counted.are_few(self.blocks)
         )
-        self.selection = self.select(listing.bitmaps, params) if listing.bitmaps is not None else None
+        self.selection: Selection | None = None
+        # of the whole list only where very many rows of it have a count
+        if listing.bitmaps is not None and not (self.is_whole and (not self.counted or self.are_few_counted)):
+            self.selection = self.select(listing.bitmaps, params)
         self.parts: Sequence[Block | ListPart] = ()
         if self.selection is not None:
             self.total = self.selection.size
@@ -67,9 +70,7 @@ class ListReading(Generic[Row]):
             self.total = sum(part.size for part in self.parts) if self.parts else count(listing, conditions)
 
     def select(self, bitmaps: ListBitmaps, params: QueryParams) -> Selection | None:
-        """What the filters find. None for the whole list, unless very many rows of it have a count."""
-        if self.is_whole and (self.counted is None or self.are_few_counted):
-            return None
+        """What the filters find."""
         asked = [name for name in self.listing.filters if params.get(name)]
         excluded = values_of(params[NOT]) if self.listing.several and params.get(NOT) else ()
         rows = RowReader(self.listing.model, self.conditions)
@@ -85,14 +86,24 @@ class ListReading(Generic[Row]):
             return CountedList(model, self.counted, self.workspace_id, self.blocks, rising=rising).read(*page)
         if len(self.parts) > 1 and self.listing.is_by_id(self.order[0]):
             return self.read_by_id(skipped, size)
-        ranged = self.ranged(self.listing.bitmaps) if self.listing.bitmaps else None
-        if self.is_whole and ranged is not None and self.is_far(skipped):
-            ids = RangedList(ranged, self.blocks).read(page, rising=self.is_rising)
+        if self.is_whole and self.listing.bitmaps is not None and self.is_far(skipped):
+            ids = self.read_far(self.listing.bitmaps, page)
         return self.read_in_order(skipped, size) if ids is None else ids
 
     def is_far(self, skipped: int) -> bool:
         """Whether it takes long to walk to a row from either end."""
         return min(skipped, self.total - skipped) > NEAR
+
+    def read_far(self, bitmaps: ListBitmaps, page: tuple[int, int]) -> Sequence[int] | None:
+        """A page of the whole list, far from both ends. None where bitmaps do not tell."""
+        rising, ranged, ids = self.is_rising, self.ranged(bitmaps), None
+        if ranged is not None and ranged.column is bitmaps.moment:
+            everything = self.select(bitmaps, {})
+            if everything is not None:
+                ids = read_by_moment(bitmaps, self.workspace_id, everything, page, rising=rising)
+        if ids is None and ranged is not None:
+            ids = RangedList(ranged, self.blocks).read(page, rising=rising)
+        return ids
 
     def ranged(self, bitmaps: ListBitmaps) -> RangedColumn | None:
         """The column of this order, if its values are parted into ranges."""

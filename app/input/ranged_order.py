@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from itertools import accumulate
@@ -38,6 +38,7 @@ RANGES = 512
 VERSION_BYTES = 8  # before the counts of a block: which bounds they are of
 NONE = "none"  # names the bitmap of the rows without a value
 OF_LIST = -1  # the block under which the bounds of a list are stored
+LONGEST_WALK = 1_000_000  # rows: the index alone takes as long where there are no bounds
 MOST_LIVE = 16  # blocks whose values are read, each some 3 ms
 
 
@@ -126,6 +127,14 @@ class RangedColumn(NamedTuple):
         in_order = by_column.nulls_first() if self.column.nullable else by_column
         return select(self.model.id).where(self.mine, begins).order_by(in_order, self.model.id)
 
+    def until_range(self, which: int, bounds: RangeBounds) -> Select[int]:
+        """The ids of the rows before a range that have a value, the last one first."""
+        is_last = which > len(bounds.values)
+        ends = self.column.is_not(None) if is_last else self.column < stored_form(bounds.values[which - 1])
+        by_column = self.column.desc()
+        in_order = by_column.nulls_last() if self.column.nullable else by_column
+        return select(self.model.id).where(self.mine, ends).order_by(in_order, self.model.id.desc())
+
 
 class RangedList:
     """A workspace's whole list in the order of one column, then by id. Rows without a value come first."""
@@ -148,11 +157,28 @@ class RangedList:
         without = max(0, total - sum(sizes))
         found = self.read_without_value(start, most) if start < without else []
         if len(found) < most:
-            start, ends = max(0, start - without), list(accumulate(sizes))
-            which = min(bisect_right(ends, start), RANGES - 1)
-            wanted = self.ranged.from_range(which, bounds).limit(most - len(found))
-            found += db.session.scalars(wanted.offset(start - (ends[which - 1] if which else 0)))
+            begins = list(accumulate(sizes, initial=0))
+            values = self.read_with_value(bounds, begins, max(0, start - without), most - len(found))
+            if values is None:
+                return None
+            found += values
         return found if rising else found[::-1]
+
+    def read_with_value(
+        self, bounds: RangeBounds, begins: Sequence[int], start: int, most: int
+    ) -> list[int] | None:
+        """Walks to the page from the beginning of its first range, or back from the end of its last one.
+        None where both are far: very many rows may have the same value."""
+        last = min(start + most, begins[-1])
+        first_range, last_range = bisect_right(begins, start) - 1, bisect_left(begins, last)
+        forth, back = start - begins[min(first_range, RANGES - 1)], begins[last_range] - last
+        if min(forth, back) > LONGEST_WALK:
+            return None
+        if forth <= back:
+            wanted = self.ranged.from_range(min(first_range, RANGES - 1), bounds).limit(most)
+            return list(db.session.scalars(wanted.offset(forth)))
+        wanted = self.ranged.until_range(last_range, bounds).limit(last - start)
+        return list(db.session.scalars(wanted.offset(back)))[::-1]
 
     def read_sizes(self, bounds: RangeBounds) -> Sequence[int] | None:
         """How many rows there are in each range."""

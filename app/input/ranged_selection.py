@@ -15,7 +15,7 @@ from app.core.extensions import db
 from app.input.bit_slices import SlicedNumbers, slice_numbers
 from app.input.bitmaps import BYTES, SIZE, Selection, read_stored
 from app.input.blocks import BLOCK_BITS, Block
-from app.input.ranged_order import MOST_LIVE, VERSION_BYTES, RangeBounds, RangedColumn
+from app.input.ranged_order import LONGEST_WALK, MOST_LIVE, VERSION_BYTES, RangeBounds, RangedColumn
 
 MOST_NAMED = 10_000  # rows that are named by their ids, to be sorted alone
 
@@ -49,7 +49,7 @@ class RangedSelection:
         most = min(page[1], self.selection.size - page[0])
         start = page[0] if rising else self.selection.size - page[0] - most
         found = self.find(SlicedNumbers(stored, BYTES, VERSION_BYTES), bounds, start, most)
-        return found if rising else found[::-1]
+        return found if rising or found is None else found[::-1]
 
     def read_slices(self, bounds: RangeBounds) -> list[bytes] | None:
         """Those of all blocks that have selected rows."""
@@ -67,7 +67,7 @@ class RangedSelection:
         """The slices of a block whose values must be read."""
         return bounds.version + slice_ranges(self.ranged.number_ranges(db.session, block, bounds), block)
 
-    def find(self, sliced: SlicedNumbers, bounds: RangeBounds, start: int, most: int) -> list[int]:
+    def find(self, sliced: SlicedNumbers, bounds: RangeBounds, start: int, most: int) -> list[int] | None:
         bits = self.selection.bits
         members = int.from_bytes(
             b"".join(bits[number].to_bytes(BYTES, "little") for number in self.numbers), "little"
@@ -84,7 +84,8 @@ class RangedSelection:
             return found
         size = last.before + last.size - first.before
         if size > MOST_NAMED:
-            return found + self.walk(first.number - 1, bounds, start - first.before, most)
+            walked = self.walk(first.number - 1, bounds, start - first.before, most)
+            return None if walked is None else found + walked
         named = self.ids_at(sliced.places(members, first.before, size))
         id_ = self.ranged.model.id
         in_order = select(id_).where(id_.in_(named)).order_by(self.ranged.column, id_)
@@ -93,12 +94,15 @@ class RangedSelection:
     def ids_at(self, places: Sequence[int]) -> list[int]:
         return [Block(self.numbers[place >> BLOCK_BITS], 0).first_id + place % SIZE for place in places]
 
-    def walk(self, which: int, bounds: RangeBounds, skipped: int, most: int) -> list[int]:
-        """The selected rows from the beginning of a range on, after `skipped` ones."""
+    def walk(self, which: int, bounds: RangeBounds, skipped: int, most: int) -> list[int] | None:
+        """The selected rows from the beginning of a range on, after `skipped` ones. None where that is far."""
         wanted = self.ranged.from_range(which, bounds)
         rows = db.session.connection().execute(wanted, execution_options={"yield_per": SIZE})
         bits, found = self.selection.bits, list[int]()
-        for some in rows.scalars().partitions():
+        for number, some in enumerate(rows.scalars().partitions()):
+            if number > LONGEST_WALK // SIZE:
+                rows.close()
+                return None
             found += [id_ for id_ in some if bits.get(id_ >> BLOCK_BITS, 0) >> (id_ % SIZE) & 1]
             if len(found) >= skipped + most:
                 break

@@ -75,6 +75,23 @@ def in_order(days: Sequence[int], ids: Sequence[int] = IDS) -> list[int]:
     return sorted(ids, key=lambda id_: (by_id[id_], id_))
 
 
+@pytest.mark.databases
+@pytest.mark.parametrize("name", DAYS)
+def test_far_pages_of_the_whole_list(name: str, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.input.list_reading.NEAR", -1)
+    monkeypatch.setattr("app.input.list_reading.RangedList", None)
+    monkeypatch.setattr("app.input.list_reading.read_from_nearer_end", None)
+    monkeypatch.setattr("app.input.listing.SIZES", (2,))
+    days, _ = DAYS[name]
+    set_days(days)
+    make_bitmaps(alice)
+    wanted = in_order(days)
+    for page in (1, 2, 3):
+        asked = {"order_by": "datetime", "results_per_page": "2", "page": str(page)}
+        found = find_page(LISTING, access_of(alice).workspace_id, asked)
+        assert [row.id for row in found.rows] == wanted[2 * page - 2 : 2 * page]
+
+
 def assert_pages(user: User, size: int, rising: Sequence[int]) -> None:
     for order_type, wanted in (("ASC", list(rising)), ("DESC", list(rising)[::-1])):
         params = {

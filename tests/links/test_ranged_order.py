@@ -132,9 +132,24 @@ def test_by_last_change(name: str, alice: User, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.usefixtures("only_ranges")
 @pytest.mark.parametrize("name", DAYS)
 def test_by_date(name: str, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.input.list_reading.read_by_moment", lambda *_asked, **_options: None)
     set_values("datetime", [moment(day or 1) for day in DAYS[name]])
     make_bitmaps(alice)
     assert_pages(alice, "datetime", monkeypatch)
+
+
+def test_very_many_with_the_same_value_are_walked_along(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_values("last_datetime", [moment(5)] * len(IDS))
+    make_bitmaps(alice)
+    monkeypatch.setattr("app.input.ranged_order.LONGEST_WALK", -1)
+    monkeypatch.setattr("app.input.ranged_order.RangedColumn.from_range", None)
+    assert_pages(alice, "last_datetime", monkeypatch)
+    monkeypatch.undo()
+    monkeypatch.setattr("app.input.bitmaps.LEAST_OF_PART", 1)
+    monkeypatch.setattr("app.input.list_reading.MOST_NAMED", 0)
+    monkeypatch.setattr("app.input.ranged_selection.MOST_NAMED", 0)
+    monkeypatch.setattr("app.input.ranged_selection.LONGEST_WALK", -SIZE)
+    assert_pages(alice, "last_datetime", monkeypatch, ON)
 
 
 @pytest.mark.usefixtures("only_ranges")
@@ -223,7 +238,7 @@ def test_else_the_list_is_walked_along(
     with Session(db.engine) as worker:
         USUAL[name](worker)
         worker.commit()
-    monkeypatch.setattr("app.input.ranged_order.accumulate", None)
+    monkeypatch.setattr("app.input.ranged_order.RangedList.read_with_value", None)
     monkeypatch.setattr("app.input.ranged_selection.RangedSelection.find", None)
     assert_pages(alice, "url", monkeypatch, params)
 
