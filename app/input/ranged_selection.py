@@ -68,6 +68,7 @@ class RangedSelection:
         return bounds.version + slice_ranges(self.ranged.number_ranges(db.session, block, bounds), block)
 
     def find(self, sliced: SlicedNumbers, bounds: RangeBounds, start: int, most: int) -> list[int] | None:
+        """The ids of the `most` rows after `start` ones, lowest values first."""
         bits = self.selection.bits
         members = int.from_bytes(
             b"".join(bits[number].to_bytes(BYTES, "little") for number in self.numbers), "little"
@@ -95,7 +96,8 @@ class RangedSelection:
         return [Block(self.numbers[place >> BLOCK_BITS], 0).first_id + place % SIZE for place in places]
 
     def walk(self, which: int, bounds: RangeBounds, skipped: int, most: int) -> list[int] | None:
-        """The selected rows from the beginning of a range on, after `skipped` ones. None where that is far."""
+        """The selected rows from the beginning of a range on, after `skipped` ones. None where that is far:
+        very many rows may have the same value."""
         wanted = self.ranged.from_range(which, bounds)
         rows = db.session.connection().execute(wanted, execution_options={"yield_per": SIZE})
         bits, found = self.selection.bits, list[int]()
