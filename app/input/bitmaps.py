@@ -143,6 +143,9 @@ class Selection:
         self.blocks = [Block(number, bits[number].bit_count()) for number in sorted(bits)]
         self.size = sum(block.size for block in self.blocks)
 
+    def has(self, id_: int) -> bool:
+        return bool(self.bits.get(id_ >> BLOCK_BITS, 0) >> (id_ % SIZE) & 1)
+
     def read(self, skipped: int, most: int, *, rising: bool) -> list[int]:
         """The ids of the first `most` rows after `skipped` ones."""
         return list(islice(self.ids_after(skipped, rising=rising), most))

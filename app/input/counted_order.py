@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Executable, FromClause, Subquery, func, literal, select
 
 from app.core.extensions import db
+from app.input.bitmaps import SIZE, Selection
 from app.input.blocks import BLOCK_BITS, LEAST_OF_PART, Block, find_page_start
 
 MOST = 50_000  # rows with a count: sorting them takes 0.1 s
-FEW = 8  # sorting one row that has a count takes as long as reading eight without
 NEAR = 10_000  # the first so many rows with a count are found without counting them
 
 
@@ -40,12 +40,36 @@ class CountedRows(NamedTuple):
     def are_few(self, blocks: Sequence[Block]) -> bool:
         """Whether so few rows of a long list have a count that those can be sorted, and no other need be
         read."""
-        most = min(MOST, sum(block.size for block in blocks) // FEW)
-        return len(blocks) >= LEAST_OF_PART and not any(has_more(table, most) for table in self.tables)
+        return len(blocks) >= LEAST_OF_PART and not any(has_more(table, MOST) for table in self.tables)
 
 
 def has_more(table: FromClause, rows: int) -> bool:
     return db.session.scalar(select(literal(1)).select_from(table).limit(1).offset(rows)) is not None
+
+
+class CountedSelection:
+    """What filters find of a long list by count, then by id, where few rows have a count."""
+
+    def __init__(self, counted: CountedRows, workspace_id: int, selection: Selection) -> None:
+        self.found, self.selection = counted.of_workspace(workspace_id).c, selection
+
+    def read(self, page: tuple[int, int], *, rising: bool) -> list[int]:
+        """The ids of a page, `page` being how many rows it skips (less than all) and the most that it has."""
+        bits, taken = self.selection.bits, dict[int, int]()
+        rows = db.session.connection().execute(select(self.found.value, self.found.id)).all()
+        counted = sorted((row[0], row[1]) for row in rows if self.selection.has(row[1]))
+        for _, id_ in counted:
+            number = id_ >> BLOCK_BITS
+            taken[number] = taken.get(number, 0) | 1 << (id_ % SIZE)
+        others = Selection(
+            {number: left for number, some in bits.items() if (left := some & ~taken.get(number, 0))}
+        )
+        most = min(page[1], self.selection.size - page[0])
+        start = page[0] if rising else self.selection.size - page[0] - most
+        ids = others.read(start, most, rising=True)
+        first = max(0, start - others.size)
+        ids += [id_ for _, id_ in counted[first : first + most - len(ids)]]
+        return ids if rising else ids[::-1]
 
 
 class CountedList:

@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement
 
 from app.input.bitmaps import ListBitmaps, RowReader, Selection, select_rows
 from app.input.blocks import Block, ListPart, find_page_start, read_blocks
-from app.input.counted_order import CountedList
+from app.input.counted_order import CountedList, CountedSelection
 from app.input.moment_order import read_by_moment
 from app.input.page_reading import (
     Listing,
@@ -55,9 +55,7 @@ class ListReading(Generic[Row]):
         self.blocks = read_blocks(listing.blocks, workspace_id) if listing.blocks is not None else []
         self.is_whole = len(conditions) == 1
         self.counted = listing.counted.get(order[0])
-        self.are_few_counted = (
-            self.is_whole and self.counted is not None and self.counted.are_few(self.blocks)
-        )
+        self.are_few_counted = self.counted is not None and self.counted.are_few(self.blocks)
         self.selection: Selection | None = None
         # of the whole list only where very many rows of it have a count
         if listing.bitmaps is not None and not (self.is_whole and (not self.counted or self.are_few_counted)):
@@ -81,7 +79,7 @@ class ListReading(Generic[Row]):
         page, ids = (skipped, size), None
         if self.selection is not None:
             return self.read_selected(self.selection, page)
-        if self.counted is not None and self.are_few_counted:
+        if self.is_whole and self.counted is not None and self.are_few_counted:
             model, rising = self.listing.model, self.is_rising
             return CountedList(model, self.counted, self.workspace_id, self.blocks, rising=rising).read(*page)
         if len(self.parts) > 1 and self.listing.is_by_id(self.order[0]):
@@ -123,6 +121,8 @@ class ListReading(Generic[Row]):
     ) -> Sequence[int] | None:
         """A page in an order that bitmaps tell, None where they do not."""
         rising, ids = self.is_rising, None
+        if self.counted is not None and self.are_few_counted:
+            return CountedSelection(self.counted, self.workspace_id, selection).read(page, rising=rising)
         if self.counted is not None:
             return read_sliced(self.counted, bitmaps, self.workspace_id, selection, page, rising=rising)
         if self.listing.orders[self.order[0]] is bitmaps.moment:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import pytest
-from sqlalchemy import delete
+from sqlalchemy import delete, update
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
@@ -55,9 +55,8 @@ def alice(make_user: Callable[..., User], factory: Factory, session: scoped_sess
 
 @pytest.fixture
 def long_list(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So many links are a long list, and so many counts are few."""
+    """So many links are a long list."""
     monkeypatch.setattr("app.input.counted_order.LEAST_OF_PART", 1)
-    monkeypatch.setattr("app.input.counted_order.FEW", 1)
 
 
 @pytest.fixture
@@ -102,6 +101,29 @@ def test_all_pages(
             assert found.total == len(IDS)
 
 
+@pytest.mark.usefixtures("long_list")
+@pytest.mark.parametrize("name", CLICKS)
+def test_all_pages_of_what_a_filter_finds(
+    name: str, alice: User, count: Count, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.input.bitmaps.LEAST_OF_PART", 1)
+    monkeypatch.setattr("app.input.list_reading.read_sliced", None)
+    monkeypatch.setattr("app.input.list_reading.read_from_nearer_end", None)
+    count(CLICKS[name])
+    db.session.execute(update(Link).where(Link.id.in_((IDS[0], IDS[3]))).values(is_enabled=False))
+    db.session.commit()
+    with Session(db.engine) as worker:
+        upkeep.make_bitmaps(worker, access_of(alice).workspace_id, [0, 2, 4])
+    db.session.rollback()
+    on = [id_ for id_ in IDS if id_ not in (IDS[0], IDS[3])]
+    rising = sorted(on, key=lambda id_: (sum(CLICKS[name].get(id_, ())), id_))
+    for size in (1, 3, 25):
+        monkeypatch.setattr("app.input.listing.SIZES", (size,))
+        for order_type, wanted in (("ASC", rising), ("DESC", rising[::-1])):
+            asked = {"is_enabled": "1", "order_type": order_type, "results_per_page": str(size)}
+            assert pages(alice, **asked) == in_pages(wanted, size)
+
+
 USUAL = {
     "most links have clicks": ({IDS[0]: (1, 0), IDS[1]: (1, 0)}, {}),
     "most links have a limit": ({IDS[0]: (0, 1), IDS[1]: (0, 1)}, {}),
@@ -116,7 +138,7 @@ def test_other_lists_are_read_in_the_usual_way(
     name: str, alice: User, count: Count, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clicks, asked = USUAL[name]
-    monkeypatch.setattr("app.input.counted_order.FEW", 5)  # of six links: one may have clicks
+    monkeypatch.setattr("app.input.counted_order.MOST", 1)
     monkeypatch.setattr("app.input.list_reading.CountedList", None)
     count(clicks)
     found = find_page(LISTING, access_of(alice).workspace_id, {"order_by": "clicks", **asked})
