@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 DROP = re.compile(r'DROP TABLE "?(\w+)"?')
 RENAME = re.compile(r'ALTER TABLE "?_alembic_tmp_\w+"? RENAME TO "?(\w+)"?')
-TRIGGERS = "SELECT sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = ? ORDER BY rowid"
+TRIGGERS = "SELECT name, tbl_name, sql FROM sqlite_master WHERE type = 'trigger' ORDER BY rowid"
 RESTORING = "restoring"  # a file that exists while the instance in DATA_DIR is incomplete
 
 
@@ -39,14 +39,19 @@ def keep_triggers(engine: Engine) -> None:
     """Has tables of SQLite keep their triggers where a migration makes them anew.
 
     Alembic fills a table with another name, drops the old one, with which its triggers go, and renames.
+    SQLite renames nothing while a trigger of another table names one that is not there, so those go, too.
     """
     of_dropped: dict[str, list[str]] = {}
 
     @event.listens_for(engine, "before_cursor_execute")
     def remember(connection: Connection, _cursor: Any, statement: str, *_of_statement: Any) -> None:
         if dropped := DROP.fullmatch(statement.strip()):
-            found = connection.exec_driver_sql(TRIGGERS, (dropped[1],)).scalars()
-            of_dropped[dropped[1]] = list(found)
+            names_it = re.compile(rf"\b{dropped[1]}\b")
+            found = [row for row in connection.exec_driver_sql(TRIGGERS) if names_it.search(row.sql)]
+            of_dropped[dropped[1]] = [row.sql for row in found]
+            for row in found:
+                if row.tbl_name != dropped[1]:
+                    connection.exec_driver_sql(f"DROP TRIGGER {row.name}")
 
     @event.listens_for(engine, "after_cursor_execute")
     def make_again(connection: Connection, _cursor: Any, statement: str, *_of_statement: Any) -> None:

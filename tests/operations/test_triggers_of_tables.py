@@ -52,6 +52,20 @@ def test_they_are_kept(engine: Engine) -> None:
     assert seen_of(engine) == [1, 2]
 
 
+def test_those_of_other_tables_that_name_it_are_kept(engine: Engine) -> None:
+    keep_triggers(engine)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE tag (link_id INTEGER)")
+        connection.exec_driver_sql(
+            "CREATE TRIGGER tagged AFTER INSERT ON tag BEGIN "
+            "INSERT INTO seen SELECT id FROM link WHERE id = NEW.link_id; END"
+        )
+    make_anew(engine)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("INSERT INTO tag VALUES (1), (7)")
+        assert list(connection.scalars(text("SELECT id FROM seen"))) == [1, 1]
+
+
 def test_without_it_they_would_go(engine: Engine) -> None:
     make_anew(engine)
     assert seen_of(engine) == [1]

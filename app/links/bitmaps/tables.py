@@ -29,7 +29,7 @@ stale_bitmap = Table(
     "stale_bitmap",
     Base.metadata,
     Column("id", Id, primary_key=True),
-    Column("workspace_id", Id, nullable=False),
+    Column("workspace_id", ForeignKey("workspace.id", ondelete="CASCADE"), nullable=False),
     Column("block", Id, nullable=False),
     Index(None, "workspace_id", "block"),
     info={"transient": True},

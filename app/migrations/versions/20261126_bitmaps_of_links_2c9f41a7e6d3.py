@@ -24,7 +24,8 @@ OF_LINKS = ("link_tag", "link_pixel", "link_notification_handler")
 
 
 def mark_on_sqlite(rows: str) -> str:
-    """Marks each block at most once. The mark is a new one each time: the worker may just be reading."""
+    """Marks each block at most once, unless its workspace is just being deleted. The mark is a new one each
+    time: the worker may just be reading."""
     marked = f"(workspace_id, block) IN (SELECT {rows})"
     return (
         f"DELETE FROM stale_bitmap WHERE {marked}; INSERT INTO stale_bitmap (workspace_id, block) SELECT {rows};"
@@ -33,7 +34,10 @@ def mark_on_sqlite(rows: str) -> str:
 
 def triggers_of_sqlite() -> dict[str, str]:
     """The statements by the names of the triggers."""
-    old, new = (mark_on_sqlite(f"{row}.workspace_id, {row}.id >> 12") for row in ("OLD", "NEW"))
+    old, new = (
+        mark_on_sqlite(f"id, {row}.id >> 12 FROM workspace WHERE id = {row}.workspace_id")
+        for row in ("OLD", "NEW")
+    )
     found = {
         "stale_bitmap_insert": f"AFTER INSERT ON link BEGIN {new} END",
         "stale_bitmap_delete": f"AFTER DELETE ON link BEGIN {old} END",
@@ -50,7 +54,7 @@ def triggers_of_sqlite() -> dict[str, str]:
 MARK = "INSERT INTO stale_bitmap (workspace_id, block) SELECT DISTINCT workspace_id, id >> 12 FROM"
 VALUES = {row: ", ".join(f"{row}.{name}" for name in COLUMNS) for row in ("before", "after")}
 FUNCTIONS = {
-    "mark_stale_bitmaps": f"{MARK} changed;",
+    "mark_stale_bitmaps": f"{MARK} changed WHERE workspace_id IN (SELECT id FROM workspace);",
     "mark_stale_bitmaps_of_changed": f"""{MARK} (
         SELECT unnest(ARRAY[before.workspace_id, after.workspace_id]) AS workspace_id, id
         FROM old_links AS before JOIN new_links AS after USING (id)
@@ -100,6 +104,12 @@ def upgrade() -> None:
         sa.Column("id", ID, nullable=False),
         sa.Column("workspace_id", ID, nullable=False),
         sa.Column("block", ID, nullable=False),
+        sa.ForeignKeyConstraint(
+            ["workspace_id"],
+            ["workspace.id"],
+            name=op.f("fk_stale_bitmap_workspace_id_workspace"),
+            ondelete="CASCADE",
+        ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_stale_bitmap")),
         sqlite_autoincrement=True,
     )
