@@ -278,7 +278,9 @@ def fill(session: Session, settings: Settings, factory: Factory, user: User) -> 
     session.merge(LimitCounter(link_id=first.id, clicks=3))
     session.commit()
     upkeep.make_bitmaps(session, access.workspace_id, [first.id >> BLOCK_BITS])
-    session.execute(update(Link).where(Link.id == first.id).values(last_datetime=now()))  # stale
+    session.execute(
+        update(Link).where(Link.id == first.id).values(last_datetime=now() - dt.timedelta(days=9))
+    )
     session.commit()
     row, _ = write(member_invitations.invite, access, f"{MARK}@example.com", VIEWER)
     write(post_invitation, session, row, user, "https://go.example/join")
