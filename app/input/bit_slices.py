@@ -33,7 +33,7 @@ class EqualBits(NamedTuple):
     skipped: int
     most: int
 
-    def part(self, higher: int) -> list[EqualBits]:
+    def split(self, higher: int) -> list[EqualBits]:
         """The rows of the page without the next bit, then those with it; `higher` are all that have it."""
         above = self.members & higher
         size = above.bit_count()
@@ -104,7 +104,7 @@ class SlicedNumbers:
             if all(some.size <= FEW for some in parts):
                 break
             higher = self.slice_at(bit)
-            parts = [part for each in parts for part in (each.part(higher) if each.size > FEW else [each])]
+            parts = [part for each in parts for part in (each.split(higher) if each.size > FEW else [each])]
         return [place for each in parts for place in self.read(each)]
 
     def read(self, some: EqualBits) -> list[int]:

@@ -100,12 +100,12 @@ class RangedSelection:
         very many rows may have the same value."""
         wanted = self.ranged.from_range(which, bounds)
         rows = db.session.connection().execute(wanted, execution_options={"yield_per": SIZE})
-        bits, found = self.selection.bits, list[int]()
+        found = list[int]()
         for number, some in enumerate(rows.scalars().partitions()):
             if number > LONGEST_WALK // SIZE:
                 rows.close()
                 return None
-            found += [id_ for id_ in some if bits.get(id_ >> BLOCK_BITS, 0) >> (id_ % SIZE) & 1]
+            found += filter(self.selection.has, some)
             if len(found) >= skipped + most:
                 break
         rows.close()
