@@ -7,11 +7,12 @@ import json
 import os
 import random
 import signal
+import sqlite3
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 
 import pytest
 
@@ -141,6 +142,12 @@ def is_serving(server: Server) -> bool:
         return False
 
 
+def waiting_changes(server: Server) -> list[tuple[object, ...]]:
+    """Changes that have no place in the feed yet."""
+    with closing(sqlite3.connect(server.data_dir / "main.db")) as connection:
+        return connection.execute("SELECT id FROM event_draft").fetchall()
+
+
 def check_feed(make_server: Callable[..., Server], visits: int, kills: int) -> None:
     server = make_server(PROCESSES="2", API_RATE_LIMIT="0")
     key, luck = prepare(server), random.Random(19)
@@ -160,6 +167,8 @@ def check_feed(make_server: Callable[..., Server], visits: int, kills: int) -> N
             thread.join(0.2)
     wait_for(lambda: set(counted_visits(server)) >= crowd.answered, "all rows", seconds=4 * SECONDS)
     wait_for(lambda: is_serving(server) and server.is_ready(), "a ready server", seconds=SECONDS)
+    # a worker that was just started may have stored all clicks before it has given the change its place
+    wait_for(lambda: not waiting_changes(server), "the changes' places", seconds=SECONDS)
     follower.is_over.set()
     follower.thread.join()
     followed = follower.finish()
