@@ -13,16 +13,13 @@ import datetime as dt
 import re
 import struct
 from array import array
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Table, func, select
 
 from app.core.extensions import db
-from app.input.blocks import BLOCK_BITS, LEAST_OF_PART, Block
-from app.input.params import QueryParams, values_of
+from app.input.blocks import BLOCK_BITS
 
 SIZE = 1 << BLOCK_BITS  # bits of a bitmap
 BYTES = SIZE // 8
@@ -30,15 +27,15 @@ MOST_OFFSETS = 64  # of a bitmap with no more bits their places are stored, two 
 ALL = "id"  # the name of the bitmap of all rows
 MOMENTS = "moments"  # of the earliest and the latest moment of a block's rows
 UNKNOWN = "*"  # the value of a filter that has too many values in a block: its rows are read
-MOST_LIVE = 64  # blocks whose rows are read, each 1 to 2 ms; beyond that the whole list is read in one go
 ENDS = struct.Struct("<qq")  # microseconds since 1970
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 #: the bits of the rows that were found, by the number of their block; a block without any is not in it
 Bits = dict[int, int]
-#: the rows with one of a filter's values, of all rows; adds blocks that have to be read to the last. None
-#: where it can't say
-ComputedBits = Callable[["ListBitmaps", int, Sequence[str], Bits, set[int]], "Bits | None"]
+#: the rows with one of a filter's values, of all rows; adds blocks that have to be read to the last
+ComputedBits = Callable[["ListBitmaps", int, Sequence[str], Bits, set[int]], Bits]
+#: those of these blocks that can have a row which a search finds
+Candidates = Callable[["ListBitmaps", int, str, Set[int]], Set[int]]
 
 
 class MomentBound(NamedTuple):
@@ -61,7 +58,8 @@ class ListBitmaps(NamedTuple):
 
     `values`: how a bitmap's name has the value of a filter, by filter. `moment`: the column that `MOMENTS`
     describes. `moments`: the filters by it. `computed`: functions for filters that bitmaps
-    alone don't tell. `ignored`: filters that all rows meet. `ranged`: the columns, by
+    alone don't tell. `searched`: functions for filters that read the rows of some blocks.
+    `ignored`: filters that all rows meet. `ranged`: the columns, by
     the names of orders, whose values are counted by range; each has an index.
     """
 
@@ -71,11 +69,12 @@ class ListBitmaps(NamedTuple):
     moment: Any
     moments: Mapping[str, Callable[[str], MomentBound]]
     computed: Mapping[str, ComputedBits]
+    searched: Mapping[str, Candidates]
     ignored: frozenset[str]
     ranged: Mapping[str, Any]
 
     def can_answer(self, names: Iterable[str]) -> bool:
-        known = {*self.values, *self.moments, *self.computed, *self.ignored}
+        known = {*self.values, *self.moments, *self.computed, *self.searched, *self.ignored}
         return known.issuperset(names)
 
 
@@ -131,85 +130,7 @@ def offsets_of(bits: int, size: int = SIZE) -> list[int]:
     ]
 
 
-# -------------------------------------------------------------------- selections
-
-
-class Selection:
-    """What filters find of a workspace's list: any part of it in the order of ids, and how much it is."""
-
-    def __init__(self, bits: Bits, live: Collection[int] = ()) -> None:
-        """`live`: the blocks whose rows were read, for their bitmaps can't be used."""
-        self.bits, self.live = bits, live
-        self.blocks = [Block(number, bits[number].bit_count()) for number in sorted(bits)]
-        self.size = sum(block.size for block in self.blocks)
-
-    def has(self, id_: int) -> bool:
-        return bool(self.bits.get(id_ >> BLOCK_BITS, 0) >> (id_ % SIZE) & 1)
-
-    def read(self, skipped: int, most: int, *, rising: bool) -> list[int]:
-        """The ids of the first `most` rows after `skipped` ones."""
-        return list(islice(self.ids_after(skipped, rising=rising), most))
-
-    def ids_after(self, skipped: int, *, rising: bool) -> Iterator[int]:
-        for block in self.blocks if rising else reversed(self.blocks):
-            if skipped >= block.size:
-                skipped -= block.size
-                continue
-            offsets = offsets_of(self.bits[block.number])
-            for offset in (offsets if rising else offsets[::-1])[skipped:]:
-                yield block.first_id + offset
-            skipped = 0
-
-
-class RowReader(NamedTuple):
-    """Reads rows of a block that has no bitmaps, or stale ones. `conditions`: whose they are, and filters."""
-
-    model: Any
-    conditions: Sequence[ColumnElement[bool]]
-
-    def read(self, block: Block) -> int:
-        id_ = self.model.id
-        wanted = select(id_).where(*self.conditions, id_.between(block.first_id, block.last_id))
-        return of_offsets(found - block.first_id for found in db.session.scalars(wanted))
-
-
-def select_rows(
-    bitmaps: ListBitmaps,
-    workspace_id: int,
-    params: QueryParams,
-    asked: Sequence[str],
-    excluded: Iterable[str],
-    blocks: Sequence[Block],
-    rows: RowReader,
-) -> Selection | None:
-    """What the filters `asked` find with the values in `params`, and without those of the `excluded` ones.
-
-    None where bitmaps can't say: the list is short, a filter has none, or too many are stale.
-    """
-    if len(blocks) < LEAST_OF_PART or not bitmaps.can_answer(asked):
-        return None
-    live = read_stale(bitmaps, workspace_id)  # first: what is made anew from here on is not stale
-    everything = read_bitmaps(bitmaps, workspace_id, [ALL]).get(ALL, {})
-    live.update(block.number for block in blocks if block.number not in everything)
-    numbers = {block.number for block in blocks}
-    if len(live & numbers) > MOST_LIVE:
-        return None
-    found = {number: bits for number, bits in everything.items() if number not in live}
-    for name in asked:
-        if name in bitmaps.moments:
-            found = between(bitmaps, workspace_id, bitmaps.moments[name](params[name]), found, live)
-        elif name not in bitmaps.ignored:
-            compute = bitmaps.computed.get(name, partial(read_any, name))
-            bits = compute(bitmaps, workspace_id, values_of(params[name]), everything, live)
-            if bits is None:
-                return None
-            found = without(found, bits) if name in excluded else both(found, bits)
-    live &= numbers
-    if len(live) > MOST_LIVE:
-        return None
-    kept = {number: bits for number, bits in found.items() if number in numbers and number not in live}
-    read = {block.number: rows.read(block) for block in blocks if block.number in live}
-    return Selection({number: bits for number, bits in (kept | read).items() if bits}, live)
+# ------------------------------------------------------------- bitmaps as stored
 
 
 def read_stale(bitmaps: ListBitmaps, workspace_id: int) -> set[int]:
@@ -251,20 +172,7 @@ def read_bitmaps(bitmaps: ListBitmaps, workspace_id: int, names: Sequence[str]) 
     return found
 
 
-def read_any(
-    name: str,
-    bitmaps: ListBitmaps,
-    workspace_id: int,
-    values: Sequence[str],
-    _everything: Bits,
-    live: set[int],
-) -> Bits:
-    """The rows with one of a filter's values. Adds to `live` the blocks in which it has too many."""
-    unknown = name_of(name, UNKNOWN)
-    names = {name_of(name, bitmaps.values[name](value)) for value in values}
-    found = read_bitmaps(bitmaps, workspace_id, [*names, unknown])
-    live.update(found.pop(unknown, {}))
-    return either(found.values())
+# -------------------------------------------------------- bits of several blocks
 
 
 def either(several: Iterable[Bits]) -> Bits:
@@ -281,17 +189,3 @@ def both(one: Bits, other: Bits) -> Bits:
 
 def without(one: Bits, other: Bits) -> Bits:
     return {number: bits & ~other.get(number, 0) for number, bits in one.items()}
-
-
-def between(bitmaps: ListBitmaps, workspace_id: int, bound: MomentBound, found: Bits, live: set[int]) -> Bits:
-    """The rows of blocks whose moments all meet the bound. Adds to `live` those of which some may."""
-    met = {}
-    for _, number, stored in read_stored(bitmaps, workspace_id, [MOMENTS]):
-        if number in live:
-            continue
-        first, last = (bound.meets(moment) for moment in ENDS.unpack(stored))
-        if first is not last:
-            live.add(number)
-        elif first and number in found:
-            met[number] = found[number]
-    return met

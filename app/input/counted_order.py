@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Executable, FromClause, Subquery, func, literal, select
 
 from app.core.extensions import db
-from app.input.bitmaps import SIZE, Selection
+from app.input.bitmaps import SIZE
 from app.input.blocks import BLOCK_BITS, LEAST_OF_PART, Block, find_page_start
+from app.input.selections import Selection
 
 MOST = 50_000  # rows with a count: sorting them takes 0.1 s
 NEAR = 10_000  # the first so many rows with a count are found without counting them

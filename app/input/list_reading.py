@@ -13,7 +13,7 @@ from typing import Generic
 
 from sqlalchemy import ColumnElement
 
-from app.input.bitmaps import ListBitmaps, RowReader, Selection, select_rows
+from app.input.bitmaps import ListBitmaps
 from app.input.blocks import Block, ListPart, find_page_start, read_blocks
 from app.input.counted_order import CountedList, CountedSelection
 from app.input.moment_order import read_by_moment
@@ -29,6 +29,7 @@ from app.input.page_reading import (
 from app.input.params import QueryParams, values_of
 from app.input.ranged_order import RangedColumn, RangedList
 from app.input.ranged_selection import MOST_NAMED, RangedSelection
+from app.input.selections import RowReader, Selection, select_rows
 from app.input.sliced_order import read_sliced
 
 NOT = "not"  # names the filters whose values are those that a row must not have

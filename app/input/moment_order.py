@@ -13,17 +13,9 @@ from typing import NamedTuple
 from sqlalchemy import select
 
 from app.core.extensions import db
-from app.input.bitmaps import (
-    ENDS,
-    MOMENTS,
-    ListBitmaps,
-    Selection,
-    ends_of,
-    microseconds,
-    offsets_of,
-    read_stored,
-)
+from app.input.bitmaps import ENDS, MOMENTS, ListBitmaps, ends_of, microseconds, offsets_of, read_stored
 from app.input.blocks import Block
+from app.input.selections import Selection
 
 MOST = 10_000  # rows of the page's clusters, which are named by their ids
 

@@ -21,18 +21,9 @@ from sqlalchemy.dialects.postgresql import ARRAY
 
 from app.core.database import AnySession
 from app.core.extensions import db
-from app.input.bitmaps import (
-    EPOCH,
-    ListBitmaps,
-    RowReader,
-    Selection,
-    microseconds,
-    name_of,
-    read_bitmaps,
-    read_stale,
-    read_stored,
-)
+from app.input.bitmaps import EPOCH, ListBitmaps, microseconds, name_of, read_bitmaps, read_stale, read_stored
 from app.input.blocks import Block
+from app.input.selections import RowReader, Selection
 
 RANGES = 512
 VERSION_BYTES = 8  # before the counts of a block: which bounds they are of

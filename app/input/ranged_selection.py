@@ -13,9 +13,10 @@ from sqlalchemy import select
 
 from app.core.extensions import db
 from app.input.bit_slices import SlicedNumbers, slice_numbers
-from app.input.bitmaps import BYTES, SIZE, Selection, read_stored
+from app.input.bitmaps import BYTES, SIZE, read_stored
 from app.input.blocks import BLOCK_BITS, Block
 from app.input.ranged_order import LONGEST_WALK, MOST_LIVE, VERSION_BYTES, RangeBounds, RangedColumn
+from app.input.selections import Selection
 
 MOST_NAMED = 10_000  # rows that are named by their ids, to be sorted alone
 

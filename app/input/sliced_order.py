@@ -14,9 +14,10 @@ from sqlalchemy import Executable
 from app.core.database import AnySession
 from app.core.extensions import db
 from app.input.bit_slices import SlicedNumbers, slice_numbers
-from app.input.bitmaps import BYTES, ListBitmaps, Selection, read_stored
+from app.input.bitmaps import BYTES, ListBitmaps, read_stored
 from app.input.blocks import BLOCK_BITS
 from app.input.counted_order import CountedRows
+from app.input.selections import Selection
 
 GROUP_BITS = 4  # blocks of a group: fewer and larger rows are read in half the time
 TOTAL_BYTES = 8  # before the slices of a group: the sum of the counts they were made of

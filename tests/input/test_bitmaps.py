@@ -7,17 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from app.input.bitmaps import (
-    BYTES,
-    SIZE,
-    MomentBound,
-    Selection,
-    decode,
-    encode,
-    microseconds,
-    of_offsets,
-    offsets_of,
-)
+from app.input.bitmaps import BYTES, SIZE, MomentBound, decode, encode, microseconds, of_offsets, offsets_of
+from app.input.selections import Selection
 
 OFFSETS: dict[str, Sequence[int]] = {
     "none": [],

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-from sqlalchemy import delete, select
+from sqlalchemy import Executable, delete, select, update
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
@@ -20,7 +20,7 @@ from app.dashboard.links.states import STATES
 from app.input.blocks import BLOCK_BITS
 from app.input.listing import find_page
 from app.input.params import QueryParams, Several
-from app.links.bitmaps import upkeep
+from app.links.bitmaps import clicks, storage, upkeep
 from app.links.bitmaps.tables import link_bitmap, stale_bitmap
 from app.links.models import DestinationCheck, LimitCounter, Link
 from tests.click_counts import store_clicks
@@ -56,7 +56,7 @@ FAILING = (1, 2, SIZE + 1, 4 * SIZE, 4 * SIZE + 2)
 
 @pytest.fixture(autouse=True)
 def long_lists(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.input.bitmaps.LEAST_OF_PART", 1)
+    monkeypatch.setattr("app.input.selections.LEAST_OF_PART", 1)
     monkeypatch.setattr("app.links.bitmaps.upkeep.LEAST_OF_PART", 1)
 
 
@@ -91,6 +91,11 @@ def make_bitmaps(user: User) -> None:
         upkeep.make_bitmaps(worker, workspace_id, sorted(blocks))
 
 
+def stale(session: scoped_session[Session]) -> list[int]:
+    """The blocks that are marked."""
+    return sorted(session.scalars(select(stale_bitmap.c.block).distinct()))
+
+
 def ids_of(user: User, params: QueryParams) -> list[int]:
     db.session.rollback()
     asked = {"results_per_page": "100", **params}
@@ -109,7 +114,7 @@ def assert_all_states(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
                 patch.setattr("app.input.list_reading.count_parts", None)
                 found = ids_of(user, params)
             with monkeypatch.context() as patch:
-                patch.setattr("app.input.bitmaps.LEAST_OF_PART", 100)
+                patch.setattr("app.input.selections.LEAST_OF_PART", 100)
                 wanted = ids_of(user, params)
             assert (params, found) == (params, wanted)
 
@@ -180,19 +185,80 @@ def test_the_worker_sees_which_have_changed_by_themselves(
     assert session.scalars(select(stale_bitmap)).all() == []
 
 
-@pytest.mark.parametrize("changes", [[], [fail]], ids=["limits", "checks"])
-def test_too_many_to_look_up_are_counted_as_before(
-    changes: list[Callable[[Settings, scoped_session[Session]], None]],
+@pytest.fixture
+def many_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There are more links with a limit than are looked up."""
+    monkeypatch.setattr("app.links.bitmaps.states.MOST_LOOKED_UP", 0)
+
+
+@pytest.mark.usefixtures("many_limits")
+def test_many_limits_are_seen_as_soon_as_a_visit_reaches_one(
+    alice: User, settings: Settings, session: scoped_session[Session], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The visit itself marks the block: tests/redirects/test_limits.py."""
+    click(settings, session)
+    fail(settings, session)
+    storage.mark(session, 4 * SIZE)
+    session.commit()
+    assert_all_states(alice, monkeypatch)
+    make_bitmaps(alice)
+    assert stale(session) == []
+    assert_all_states(alice, monkeypatch)
+
+
+@pytest.mark.usefixtures("many_limits")
+def test_a_limit_that_visits_from_before_it_reach_is_seen_after_a_round(
+    alice: User, settings: Settings, session: scoped_session[Session], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store_clicks(settings, {4 * SIZE: 5, 4 * SIZE + 2: 4, 4: 9, 1: 9})  # of which one was active
+    workspace_id = access_of(alice).workspace_id
+    session.rollback()
+    with Session(db.engine) as worker:
+        for _ in clicks.renew_clicks(worker, workspace_id):
+            pass
+    assert stale(session) == [4]
+    make_bitmaps(alice)
+    assert ids_of(alice, {"state": "limit"}) == [4 * SIZE]
+    assert_all_states(alice, monkeypatch)
+
+
+# what happens to the check of a destination, and whether its link's state is another one then
+CHECKS: Mapping[str, tuple[Executable, bool]] = {
+    "it begins to fail": (update(DestinationCheck).values(failing_since=START), True),
+    "it is looked at again": (update(DestinationCheck).values(due=START + HOUR, failures=2), False),
+    "it goes": (delete(DestinationCheck), False),
+}
+OF_FAILING: Mapping[str, tuple[Executable, bool]] = {
+    "it fails on": (update(DestinationCheck).values(failing_since=START, reason="again"), False),
+    "it recovers": (update(DestinationCheck).values(failing_since=None), True),
+    "it is of another destination": (update(DestinationCheck).values(url="https://other.example"), True),
+    "it goes": (delete(DestinationCheck), True),
+    "the link goes elsewhere": (update(Link).values(location_url="https://other.example"), True),
+}
+
+
+@pytest.mark.parametrize(
+    ("since", "change", "is_marked"),
+    [
+        *(pytest.param(None, *row, id=name) for name, row in CHECKS.items()),
+        *(pytest.param(START, *row, id=f"failing, and {name}") for name, row in OF_FAILING.items()),
+    ],
+)
+def test_what_makes_a_link_fail_marks_its_block(
+    since: dt.datetime | None,
+    change: Executable,
+    is_marked: bool,
     alice: User,
-    settings: Settings,
     session: scoped_session[Session],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for change in changes:
-        change(settings, session)
-        session.execute(delete(link_bitmap).where(link_bitmap.c.name == "state:limited"))
-        session.commit()
-    monkeypatch.setattr("app.links.bitmaps.states.MOST_LOOKED_UP", 1)
-    wanted = ids_of(alice, {"state": "active"})
-    monkeypatch.setattr("app.input.bitmaps.Selection", None)
-    assert ids_of(alice, {"state": "active"}) == wanted
+    url = session.get_one(Link, SIZE + 3).location_url
+    session.add(DestinationCheck(link_id=SIZE + 3, url=url, failing_since=since, due=START))
+    session.commit()
+    make_bitmaps(alice)
+    session.execute(change)
+    session.commit()
+    assert (1 in stale(session)) is is_marked
+    assert_all_states(alice, monkeypatch)
+    make_bitmaps(alice)
+    assert_all_states(alice, monkeypatch)

@@ -38,7 +38,7 @@ OF_BOB = 8
 @pytest.fixture(autouse=True)
 def long_lists(monkeypatch: pytest.MonkeyPatch) -> None:
     """So few links have bitmaps."""
-    monkeypatch.setattr("app.input.bitmaps.LEAST_OF_PART", 1)
+    monkeypatch.setattr("app.input.selections.LEAST_OF_PART", 1)
     monkeypatch.setattr("app.links.bitmaps.upkeep.LEAST_OF_PART", 1)
     monkeypatch.setattr("app.input.listing.SIZES", (2,))
 
@@ -126,6 +126,8 @@ CHANGES: Mapping[str, tuple[Callable[[User], object], set[int]]] = {
     "a pixel goes everywhere": (lambda user: delete(Pixel), {0, 2}),
     "a handler goes everywhere": (lambda user: delete(NotificationHandler), {0, 2}),
     "a link goes": (lambda user: delete(Link).where(Link.id == 4 * SIZE + 5), {4}),
+    "a text that is searched": (lambda user: update(Link).where(Link.id == 7).values(search_text="x"), {0}),
+    "notes": (lambda user: update(Link).where(Link.id == 7).values(search_notes="x"), {0}),
     "what no filter asks": (lambda user: update(Link).values(title="Another"), set()),
 }  # fmt: skip
 
@@ -327,8 +329,8 @@ def test_what_filters_find(name: str, alice: User, monkeypatch: pytest.MonkeyPat
 
 
 USUAL: Mapping[str, QueryParams] = {
-    "a search": {"search": "1"},
-    "a search and a filter": {"search": "1", "is_enabled": "1"},
+    "a short search": {"search": "1"},
+    "a short search and a filter": {"search": "1", "is_enabled": "1"},
 }
 
 
@@ -336,21 +338,21 @@ USUAL: Mapping[str, QueryParams] = {
 def test_other_filters_are_counted_as_before(
     name: str, alice: User, worker: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.input.bitmaps.read_stale", None)
+    monkeypatch.setattr("app.input.selections.Selection", None)
     assert ids_of(alice, DASHBOARD, USUAL[name])
 
 
 def test_beyond_some_stale_blocks_the_list_is_read(
     alice: User, worker: Session, session: scoped_session[Session], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.input.bitmaps.MOST_LIVE", 1)
+    monkeypatch.setattr("app.input.selections.MOST_LIVE", 1)
     session.execute(update(Link).values(is_enabled=False))
     session.commit()
-    monkeypatch.setattr("app.input.bitmaps.Selection", None)
+    monkeypatch.setattr("app.input.selections.Selection", None)
     assert ids_of(alice, API, {"is_enabled": "0"}) == list(IDS)
 
 
 def test_short_lists_have_no_bitmaps(alice: User, worker: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.input.bitmaps.LEAST_OF_PART", 4)
-    monkeypatch.setattr("app.input.bitmaps.read_stale", None)
+    monkeypatch.setattr("app.input.selections.LEAST_OF_PART", 4)
+    monkeypatch.setattr("app.input.selections.read_stale", None)
     assert ids_of(alice, API, {"is_enabled": "0"}) == [IDS[1], IDS[3], IDS[5]]

@@ -106,7 +106,7 @@ def test_all_pages(
 def test_all_pages_of_what_a_filter_finds(
     name: str, alice: User, count: Count, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.input.bitmaps.LEAST_OF_PART", 1)
+    monkeypatch.setattr("app.input.selections.LEAST_OF_PART", 1)
     monkeypatch.setattr("app.input.list_reading.read_sliced", None)
     monkeypatch.setattr("app.input.list_reading.read_from_nearer_end", None)
     count(CLICKS[name])
@@ -158,7 +158,7 @@ def test_short_lists_are_read_in_the_usual_way(alice: User) -> None:
 def very_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """So many counts are too many to sort."""
     monkeypatch.setattr("app.input.counted_order.MOST", -1)
-    monkeypatch.setattr("app.input.bitmaps.LEAST_OF_PART", 1)
+    monkeypatch.setattr("app.input.selections.LEAST_OF_PART", 1)
     monkeypatch.setattr("app.links.bitmaps.upkeep.LEAST_OF_PART", 1)
 
 

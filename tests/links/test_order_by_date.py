@@ -39,7 +39,7 @@ DAYS: Mapping[str, tuple[Sequence[int], int]] = {
 
 @pytest.fixture(autouse=True)
 def long_lists(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.input.bitmaps.LEAST_OF_PART", 1)
+    monkeypatch.setattr("app.input.selections.LEAST_OF_PART", 1)
     monkeypatch.setattr("app.links.bitmaps.upkeep.LEAST_OF_PART", 1)
 
 

@@ -45,7 +45,7 @@ DAYS: Mapping[str, Sequence[int]] = {
 
 @pytest.fixture(autouse=True)
 def long_lists(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.input.bitmaps.LEAST_OF_PART", 1)
+    monkeypatch.setattr("app.input.selections.LEAST_OF_PART", 1)
     monkeypatch.setattr("app.links.bitmaps.upkeep.LEAST_OF_PART", 1)
     monkeypatch.setattr("app.input.list_reading.NEAR", -1)
 
@@ -145,7 +145,7 @@ def test_very_many_with_the_same_value_are_walked_along(alice: User, monkeypatch
     monkeypatch.setattr("app.input.ranged_order.RangedColumn.from_range", None)
     assert_pages(alice, "last_datetime", monkeypatch)
     monkeypatch.undo()
-    monkeypatch.setattr("app.input.bitmaps.LEAST_OF_PART", 1)
+    monkeypatch.setattr("app.input.selections.LEAST_OF_PART", 1)
     monkeypatch.setattr("app.input.list_reading.MOST_NAMED", 0)
     monkeypatch.setattr("app.input.ranged_selection.MOST_NAMED", 0)
     monkeypatch.setattr("app.input.ranged_selection.LONGEST_WALK", -SIZE)

@@ -8,13 +8,14 @@ from dataclasses import replace
 from sqlalchemy import ColumnElement, select
 
 from app.core import clock
-from app.dashboard.links.search import find_words
+from app.dashboard.links.search import find_blocks, find_words
 from app.dashboard.links.states import STATES, state_word
 from app.input.forms import MAX_ID
 from app.input.listing import one_of
 from app.input.params import QueryParams
 from app.input.parsers import parse_integer
 from app.links import lists
+from app.links.bitmaps.tables import BITMAPS
 from app.links.models import Link, link_notification_handler
 from app.links.options import RULES
 
@@ -41,5 +42,6 @@ LISTING = replace(
     lists.LISTING,
     filters={**SHARED, **OWN},
     several=SEVERAL,
+    bitmaps=BITMAPS._replace(searched={"search": find_blocks}),
     elsewhere=(*lists.LISTING.elsewhere, "handler_id"),
 )

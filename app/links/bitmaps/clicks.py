@@ -8,13 +8,19 @@ from collections.abc import Iterator
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from app.core import clock
+from app.input.bitmaps import SIZE, decode, name_of
+from app.input.blocks import BLOCK_BITS, Block
 from app.input.sliced_order import TOTAL_BYTES, BlockGroup, group_of, slice_counts, total_of
-from app.links.bitmaps.storage import lock, write
+from app.links.bitmaps.contents import IS_HERE
+from app.links.bitmaps.states import LIMITED, STATE, STORED_STATE
+from app.links.bitmaps.storage import lock, mark, write
 from app.links.bitmaps.tables import link_bitmap
 from app.links.clicks import OF_RANGE
-from app.links.models import link_block
+from app.links.models import Link, link_block
 
 CLICKS = "clicks"
+REACHED = select(Link.id).where(*IS_HERE, STORED_STATE == "limit")
 TOTAL = select(func.sum(OF_RANGE.subquery().c.clicks))
 
 
@@ -48,4 +54,23 @@ def make_slices(session: Session, workspace_id: int, number: int) -> None:
     if lock(session):
         stored = slice_counts(session, OF_RANGE, BlockGroup(number))
         write(session, workspace_id, {number: {CLICKS: stored}}, link_bitmap.c.name == CLICKS)
+        mark_reached(session, workspace_id, BlockGroup(number))
         session.commit()
+
+
+def mark_reached(session: Session, workspace_id: int, group: BlockGroup) -> None:
+    """Marks blocks with a link whose limit was reached without a visit that marks them: by visits from before
+    the link had a limit, which were counted late."""
+    first, last = (end >> BLOCK_BITS for end in group.ends.values())
+    wanted = select(link_bitmap.c.block, link_bitmap.c.bits).where(
+        link_bitmap.c.workspace_id == workspace_id,
+        link_bitmap.c.name == name_of(STATE, LIMITED),
+        link_bitmap.c.block.between(first, last),
+    )
+    for number, stored in session.execute(wanted).all():
+        here = {"workspace_id": workspace_id, "now": clock.now(), **Block(number, 0).ends}
+        reached = session.scalars(REACHED, here).all()
+        limited = decode(stored)
+        found = [id_ for id_ in reached if limited >> (id_ % SIZE) & 1]
+        if found:
+            mark(session, found[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Set
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import BigInteger, ColumnElement, Connection, bindparam, case, func, literal, select
@@ -16,9 +16,12 @@ from app.input.bitmaps import ALL, ENDS, MOMENTS, UNKNOWN, encode, ends_of, micr
 from app.input.blocks import Block
 from app.input.ranged_order import NONE, RangeBounds, RangedColumn, count_ranges
 from app.input.ranged_selection import slice_ranges, sliced_name
+from app.input.text_signatures import signature_of
+from app.links.bitmaps.searches import SIGNATURE
 from app.links.bitmaps.states import NEXT_CHANGES, STATE, STORED_STATE, UNTIL
 from app.links.bitmaps.tables import BITMAPS
-from app.links.models import Link, LinkTag, link_notification_handler, link_pixel
+from app.links.destination_checks import FAILED
+from app.links.models import DestinationCheck, Link, LinkTag, link_notification_handler, link_pixel
 from app.links.options import RULES
 
 MOST_VALUES = 1024  # of a filter in one block; beyond that its rows are read
@@ -51,14 +54,18 @@ def describe(
     offsets = [id_ - block.first_id for id_ in ids]
     found = {ALL: encode(offsets), **describe_moments(connection, of_block)}
     found |= by_value(STATE, ((one, offset) for one, offset in zip(states, offsets, strict=True) if one))
+    mine = set(ids)
+    failing = (id_ for id_ in connection.scalars(FAILING, of_block) if id_ in mine)
+    found |= by_value(STATE, (("failing", id_ - block.first_id) for id_ in failing))
     for name, column in zip(VALUES, columns, strict=True):
         found |= by_value(name, zip(column, offsets, strict=True))
     with_flags = ((one, offset) for one, offset in zip(flags, offsets, strict=True) if one)
     found |= by_value(RULE, ((rule, offset) for one, offset in with_flags for rule in rules_of(one)))
-    mine = set(ids)
     for name, wanted in OF_LINKS.items():
         beside = connection.execute(wanted, of_block)
         found |= by_value(name, ((value, id_ - block.first_id) for id_, value in beside if id_ in mine))
+    texts = connection.execute(TEXTS, of_block)
+    found[SIGNATURE] = signature_of(text for row in texts for text in row if text)
     for order, some in bounds.items():
         found |= describe_ranges(session, RangedColumn(BITMAPS, order, Link, workspace_id), block, some, mine)
     return found
@@ -85,7 +92,7 @@ def describe_ranges(
     }
 
 
-@cache
+@lru_cache(maxsize=1024)
 def rules_of(flags: int) -> list[str]:
     return [rule for bit, rule in enumerate(RULES) if flags >> bit & 1]
 
@@ -107,6 +114,8 @@ FLAGS = sum((case((rule.applies, 1 << bit), else_=0) for bit, rule in enumerate(
 # built once: building takes longer than running
 LINKS = select(Link.id, FLAGS, STORED_STATE, *VALUES.values()).where(*IS_HERE)
 MOMENTS_OF_BLOCK = select(*ends_of(Link.datetime), *NEXT_CHANGES).where(*IS_HERE)
+TEXTS = select(Link.search_text, Link.search_notes).where(*IS_HERE)
+FAILING = FAILED.where(DestinationCheck.link_id.between(FIRST, LAST))  # whatever else these links are
 OF_LINKS = {
     name: select(link_id, value).where(link_id.between(FIRST, LAST))
     for name, (link_id, value) in BESIDE.items()

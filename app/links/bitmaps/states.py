@@ -13,7 +13,6 @@ from app.core.extensions import db
 from app.input.bitmaps import (
     Bits,
     ListBitmaps,
-    both,
     decode,
     either,
     microseconds,
@@ -25,12 +24,12 @@ from app.input.bitmaps import (
 )
 from app.input.blocks import BLOCK_BITS, Block
 from app.links.clicks import CLICKS
-from app.links.destination_checks import FAILED
 from app.links.models import Link
 
 STATE, UNTIL = "state", "until"  # the second has the moment until which a block's states hold
-LIMITED = "limited"  # links that are active until their limit is reached
-MOST_LOOKED_UP = 10_000  # links with a limit, and links that fail: each takes some microseconds
+LIMITED = "limited"  # links whose limit was not reached when the bitmaps of their block were made
+WORDS = ("off", "scheduled", "ended", "limit", LIMITED, "failing")
+MOST_LOOKED_UP = 10_000  # links with a limit: each takes some microseconds
 
 NOW = bindparam("now", type_=UtcDateTime)
 LATER = (
@@ -44,32 +43,25 @@ STORED_STATE: ColumnElement[str | None] = case(
     (~Link.is_enabled, "off"),
     (Link.schedule & (Link.start_date > NOW), "scheduled"),
     (Link.schedule & (Link.end_date <= NOW), "ended"),
+    # tested first, so that the clicks of links without a limit are not read
+    (Link.clicks_limit.is_not(None) & (Link.clicks_limit <= CLICKS), "limit"),
     (Link.clicks_limit.is_not(None), LIMITED),
 )
 
 
 def find_states(
     bitmaps: ListBitmaps, workspace_id: int, values: Sequence[str], everything: Bits, live: set[int]
-) -> Bits | None:
-    """The links in one of these states. Adds to `live` the blocks in which some have changed by themselves.
-
-    None where too many would have to be looked up.
-    """
+) -> Bits:
+    """The links in one of these states. Adds to `live` the blocks in which one has changed by itself."""
     live.update(changed_blocks(bitmaps, workspace_id))
-    found: dict[str, Bits] = {}
-    names = [name_of(STATE, word) for word in ("off", "scheduled", "ended", LIMITED)]
-    for name, number, stored in read_stored(bitmaps, workspace_id, names):
+    found: dict[str, Bits] = {word: {} for word in WORDS}
+    for name, number, stored in read_stored(bitmaps, workspace_id, [name_of(STATE, one) for one in WORDS]):
         if number not in live:
-            found.setdefault(name.partition(":")[2], {})[number] = decode(stored)
-    if set(values) & {"active", "limit", "failing"}:
-        reached = reached_links(found.pop(LIMITED, {}))
-        failing = failing_links(workspace_id)
-        if reached is None or failing is None:
-            return None
-        found["limit"] = reached
-        others = either(found.values())
-        found["failing"] = without(both(failing, everything), others)
-        found["active"] = without(everything, either([others, found["failing"]]))
+            found[name.partition(":")[2]][number] = decode(stored)
+    found["limit"] = reached_links(found["limit"], found.pop(LIMITED))
+    others = either(found[word] for word in ("off", "scheduled", "ended", "limit"))
+    found["failing"] = without(found["failing"], others)
+    found["active"] = without(everything, either([others, found["failing"]]))
     return either(found.get(word, {}) for word in values)
 
 
@@ -80,19 +72,18 @@ def changed_blocks(bitmaps: ListBitmaps, workspace_id: int) -> list[int]:
     return [number for _, number, until in stored if int.from_bytes(until, "little") <= now]
 
 
-def reached_links(limited: Bits) -> Bits | None:
-    """Those whose limit is reached."""
-    if sum(bits.bit_count() for bits in limited.values()) > MOST_LOOKED_UP:
-        return None
-    ids = [Block(one, 0).first_id + offset for one, bits in limited.items() for offset in offsets_of(bits)]
+def reached_links(reached: Bits, limited: Bits) -> Bits:
+    """The links whose limit is reached: `reached` when their bitmaps were made, or since (`limited`).
+
+    Of few links with a limit the clicks are looked up. Where there are more, the visit that reaches a limit
+    marks the block (`app/redirects/limits.py`). Only visits from before the link had a limit, which are
+    counted late, may be seen a round later (`app/links/bitmaps/clicks.py`).
+    """
+    either_way = either([reached, limited])
+    if sum(bits.bit_count() for bits in either_way.values()) > MOST_LOOKED_UP:
+        return reached
+    ids = [Block(one, 0).first_id + offset for one, bits in either_way.items() for offset in offsets_of(bits)]
     return bits_of(db.session.scalars(select(Link.id).where(Link.id.in_(ids), Link.clicks_limit <= CLICKS)))
-
-
-def failing_links(workspace_id: int) -> Bits | None:
-    """Those whose destination fails, whatever else they are."""
-    mine = select(Link.id).where(Link.id.in_(FAILED), Link.workspace_id == workspace_id)
-    ids = db.session.scalars(mine.limit(MOST_LOOKED_UP + 1)).all()
-    return None if len(ids) > MOST_LOOKED_UP else bits_of(ids)
 
 
 def bits_of(ids: Iterable[int]) -> Bits:

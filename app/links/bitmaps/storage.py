@@ -5,13 +5,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sqlalchemy import ColumnElement, delete, func, insert, select
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, select
 from sqlalchemy.orm import Session
 
-from app.core.database import begin_write
-from app.links.bitmaps.tables import link_bitmap
+from app.core.database import AnySession, begin_write
+from app.input.blocks import BLOCK_BITS
+from app.links.bitmaps.tables import link_bitmap, stale_bitmap
+from app.links.models import Link
 
+MARK = insert(stale_bitmap).from_select(
+    ["workspace_id", "block"],
+    select(Link.workspace_id, Link.id // (1 << BLOCK_BITS)).where(Link.id == bindparam("link_id")),
+)
 ONE_AT_A_TIME = 7262312  # the number of an advisory lock in PostgreSQL
+
+
+def mark(session: AnySession | Connection, link_id: int) -> None:
+    """Has the bitmaps of a link's block made anew, for what no trigger sees. Does not commit."""
+    session.execute(MARK, {"link_id": link_id})
 
 
 def lock(session: Session) -> bool:

@@ -10,6 +10,7 @@ from app.input.bitmaps import ListBitmaps, MomentBound
 from app.input.forms import MAX_ID
 from app.input.listing import until_moment
 from app.input.parsers import parse_boolean, parse_datetime, parse_integer
+from app.links.bitmaps.searches import find_blocks
 from app.links.bitmaps.states import find_states
 from app.links.models import Link
 
@@ -56,6 +57,7 @@ BITMAPS = ListBitmaps(
         "datetime_end": until_moment,
     },
     computed={"state": find_states},
+    searched={"search": find_blocks},
     ignored=frozenset({"type", "search_by"}),
     ranged={"url": Link.url, "datetime": Link.datetime, "last_datetime": Link.last_datetime},
 )

@@ -19,8 +19,19 @@ COLUMNS = (
     *("id", "workspace_id", "is_enabled", "project_id", "domain_id", "targeting_type", "schedule"),
     *("start_date", "end_date", "clicks_limit", "clicks_limit_confirmation_is_enabled", "sensitive_content"),
     *("app_linking_is_enabled", "cloaking_is_enabled", "password_hash", "datetime", "last_datetime", "url"),
+    *("location_url", "search_text", "search_notes"),
 )
 OF_LINKS = ("link_tag", "link_pixel", "link_notification_handler")
+
+# when a destination begins to fail, or no longer does; not after each of its checks
+FAILING_OF_SQLITE = {
+    "INSERT": ("NEW", "NEW.failing_since IS NOT NULL"),
+    "DELETE": ("OLD", "OLD.failing_since IS NOT NULL"),
+    "UPDATE OF failing_since, url": (
+        "NEW",
+        "OLD.failing_since IS NOT NEW.failing_since OR OLD.url IS NOT NEW.url",
+    ),
+}
 
 
 def mark_on_sqlite(rows: str) -> str:
@@ -47,6 +58,11 @@ def triggers_of_sqlite() -> dict[str, str]:
         for event, row in (("insert", "NEW"), ("delete", "OLD")):
             mark = mark_on_sqlite(f"workspace_id, id >> 12 FROM link WHERE id = {row}.link_id")
             found[f"stale_bitmap_{table}_{event}"] = f"AFTER {event.upper()} ON {table} BEGIN {mark} END"
+    for event, (row, condition) in FAILING_OF_SQLITE.items():
+        mark = mark_on_sqlite(f"workspace_id, id >> 12 FROM link WHERE id = {row}.link_id")
+        found[f"stale_bitmap_check_{event.partition(' ')[0].lower()}"] = (
+            f"AFTER {event} ON destination_check WHEN {condition} BEGIN {mark} END"
+        )
     return {name: f"CREATE TRIGGER {name} {rest}" for name, rest in found.items()}
 
 
@@ -57,9 +73,23 @@ FUNCTIONS = {
     "mark_stale_bitmaps": f"{MARK} changed WHERE workspace_id IN (SELECT id FROM workspace);",
     "mark_stale_bitmaps_of_changed": f"""{MARK} (
         SELECT unnest(ARRAY[before.workspace_id, after.workspace_id]) AS workspace_id, id
-        FROM old_links AS before JOIN new_links AS after USING (id)
+        FROM old_rows AS before JOIN new_rows AS after USING (id)
         WHERE ({VALUES["before"]}) IS DISTINCT FROM ({VALUES["after"]})) AS changed;""",
     "mark_stale_bitmaps_of_links": f"{MARK} link WHERE id IN (SELECT link_id FROM changed);",
+    "mark_stale_bitmaps_of_checks": f"""{MARK} link
+        WHERE id IN (SELECT link_id FROM changed WHERE failing_since IS NOT NULL);""",
+    "mark_stale_bitmaps_of_changed_checks": f"""{MARK} link WHERE id IN (
+        SELECT after.link_id FROM old_rows AS before JOIN new_rows AS after USING (id)
+        WHERE (before.failing_since, before.url) IS DISTINCT FROM (after.failing_since, after.url));""",
+}
+MARK_OF = {
+    "link": "mark_stale_bitmaps",
+    **dict.fromkeys(OF_LINKS, "mark_stale_bitmaps_of_links"),
+    "destination_check": "mark_stale_bitmaps_of_checks",
+}
+MARK_OF_CHANGED = {
+    "link": "mark_stale_bitmaps_of_changed",
+    "destination_check": "mark_stale_bitmaps_of_changed_checks",
 }
 
 
@@ -68,18 +98,18 @@ def statements_of_postgresql() -> list[str]:
         f"CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {body} RETURN NULL; END $$"
         for name, body in FUNCTIONS.items()
     ]
-    for table in ("link", *OF_LINKS):
-        mark = "mark_stale_bitmaps" if table == "link" else "mark_stale_bitmaps_of_links"
+    for table, mark in MARK_OF.items():
         for event, rows in (("INSERT", "NEW"), ("DELETE", "OLD")):
             found.append(
                 f"CREATE TRIGGER stale_bitmap_{event.lower()} AFTER {event} ON {table} "
                 f"REFERENCING {rows} TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION {mark}()"
             )
-    found.append(
-        "CREATE TRIGGER stale_bitmap_update AFTER UPDATE ON link "
-        "REFERENCING OLD TABLE AS old_links NEW TABLE AS new_links "
-        "FOR EACH STATEMENT EXECUTE FUNCTION mark_stale_bitmaps_of_changed()"
-    )
+    found += [
+        f"CREATE TRIGGER stale_bitmap_update AFTER UPDATE ON {table} "
+        "REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows "
+        f"FOR EACH STATEMENT EXECUTE FUNCTION {mark}()"
+        for table, mark in MARK_OF_CHANGED.items()
+    ]
     return found
 
 
@@ -126,8 +156,8 @@ def downgrade() -> None:
         for name in triggers_of_sqlite():
             op.execute(f"DROP TRIGGER {name}")
     else:
-        for table in ("link", *OF_LINKS):
-            for event in ("insert", "delete", *(["update"] if table == "link" else [])):
+        for table in MARK_OF:
+            for event in ("insert", "delete", *(["update"] if table in MARK_OF_CHANGED else [])):
                 op.execute(f"DROP TRIGGER stale_bitmap_{event} ON {table}")
         for name in FUNCTIONS:
             op.execute(f"DROP FUNCTION {name}")
