@@ -52,25 +52,27 @@ def renew_clicks(session: Session, workspace_id: int) -> Iterator[None]:
 def make_slices(session: Session, workspace_id: int, number: int) -> None:
     """Makes the slices of the clicks of one group of blocks, and commits."""
     if lock(session):
-        stored = slice_counts(session, OF_RANGE, BlockGroup(number))
+        group = BlockGroup(number)
+        stored = slice_counts(session, OF_RANGE, group)
+        reached = late_reached_links(session, workspace_id, group)
         write(session, workspace_id, {number: {CLICKS: stored}}, link_bitmap.c.name == CLICKS)
-        mark_reached(session, workspace_id, BlockGroup(number))
+        for link_id in reached:
+            mark(session, link_id)
         session.commit()
 
 
-def mark_reached(session: Session, workspace_id: int, group: BlockGroup) -> None:
-    """Marks blocks with a link whose limit was reached without a visit that marks them: by visits from before
-    the link had a limit, which were counted late."""
+def late_reached_links(session: Session, workspace_id: int, group: BlockGroup) -> list[int]:
+    """One link of each block in which a limit was reached without a visit that marks the block: by visits
+    from before the link had a limit, which were counted late."""
     first, last = (end >> BLOCK_BITS for end in group.ends.values())
     wanted = select(link_bitmap.c.block, link_bitmap.c.bits).where(
         link_bitmap.c.workspace_id == workspace_id,
         link_bitmap.c.name == name_of(STATE, LIMITED),
         link_bitmap.c.block.between(first, last),
     )
+    found: list[int] = []
     for number, stored in session.execute(wanted).all():
         here = {"workspace_id": workspace_id, "now": clock.now(), **Block(number, 0).ends}
-        reached = session.scalars(REACHED, here).all()
         limited = decode(stored)
-        found = [id_ for id_ in reached if limited >> (id_ % SIZE) & 1]
-        if found:
-            mark(session, found[0])
+        found += [id_ for id_ in session.scalars(REACHED, here) if limited >> (id_ % SIZE) & 1][:1]
+    return found

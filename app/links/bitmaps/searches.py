@@ -3,9 +3,12 @@
 # see docs/decisions/2026-11-26-bitmaps-of-links.md
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Set
+from collections.abc import Collection, Iterable, Sequence, Set
 from typing import NamedTuple
 
+from sqlalchemy import ColumnElement, and_, func, not_, or_, select
+
+from app.core.extensions import db
 from app.input.bitmaps import ListBitmaps, read_stored
 from app.input.text_signatures import hashes_of, may_have
 from app.links.search_text import folded
@@ -36,9 +39,30 @@ def find_blocks_with(
     telling = [one for one in wanted if one.hashes]  # too short texts have no parts
     if not telling:
         return numbers
-    stored = read_stored(bitmaps, workspace_id, [SIGNATURE])
-    return numbers - {
+    is_sqlite = db.session.connection().dialect.name == "sqlite"
+    lacking = read_lacking if is_sqlite else select_lacking
+    return numbers - lacking(bitmaps, workspace_id, telling)
+
+
+def read_lacking(bitmaps: ListBitmaps, workspace_id: int, wanted: Sequence[WantedText]) -> set[int]:
+    """The blocks that can't have such a link."""
+    return {
         number
-        for _, number, signature in stored
-        if not all(number in one.other or may_have(signature, one.hashes) for one in telling)
+        for _, number, signature in read_stored(bitmaps, workspace_id, [SIGNATURE])
+        if not all(number in one.other or may_have(signature, one.hashes) for one in wanted)
     }
+
+
+def select_lacking(bitmaps: ListBitmaps, workspace_id: int, wanted: Sequence[WantedText]) -> set[int]:
+    """The same by PostgreSQL, which reads the bytes that tell, not 64 MB of 16,000,000 links."""
+    table = bitmaps.table.c
+    may_have_all = [
+        or_(table.block.in_(one.other), and_(*(bit_of(table.bits, hash_) == 1 for hash_ in one.hashes)))
+        for one in wanted
+    ]
+    signatures = table.workspace_id == workspace_id, table.name == SIGNATURE, func.length(table.bits) > 0
+    return set(db.session.scalars(select(table.block).where(*signatures, not_(and_(*may_have_all)))))
+
+
+def bit_of(bits: ColumnElement[bytes], place: int) -> ColumnElement[int]:
+    return func.get_bit(func.substring(bits, (place >> 3) + 1, 1), place & 7)
