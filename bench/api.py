@@ -30,6 +30,7 @@ from app.core.database import begin_write
 from app.core.extensions import db
 from app.links.models import Alias, Link
 from bench.idle import processor_seconds
+from bench.long_lists import chunks, make_bitmaps
 from bench.redirects import read, require_programs
 from bench.soak import family
 from tests.migrations import environ, migrate
@@ -116,11 +117,8 @@ def fill(data_dir: Path, links: int) -> str:
             db.session.execute(sa.insert(Alias), [alias_row(n, whose) for n in numbers])
         db.session.commit()
         db.engine.dispose()
+    make_bitmaps(load_settings(environ(data_dir)))
     return key
-
-
-def chunks(links: int, size: int = 5000) -> Iterator[range]:
-    return (range(first, min(first + size, links + 1)) for first in range(1, links + 1, size))
 
 
 def link_row(number: int, whose: dict[str, int]) -> dict[str, object]:

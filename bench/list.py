@@ -43,7 +43,6 @@ from app.dashboard.links.filters import LISTING
 from app.dashboard.links.states import STATES
 from app.domains.models import Domain
 from app.input.blocks import BLOCK_BITS
-from app.jobs.link_bitmaps import BitmapMaker
 from app.links.models import Alias, Link, LinkTag, link_block, link_notification_handler, link_pixel
 from app.links.options import RULES
 from app.links.search_text import folded_notes
@@ -51,7 +50,7 @@ from app.links.targeting import TYPES
 from app.notifications.models import NotificationHandler
 from app.pixels.models import Pixel
 from app.projects.models import Project
-from bench.api import chunks
+from bench.long_lists import chunks, make_bitmaps
 from tests import postgres
 from tests.migrations import environ, migrate
 from tests.users import create_user
@@ -256,17 +255,6 @@ def count(settings: Settings, links: int) -> None:
     ]
     with engine.begin() as connection:
         connection.execute(sa.insert(Counter), rows)
-    engine.dispose()
-
-
-def make_bitmaps(settings: Settings) -> None:
-    """Make the bitmaps of long lists, as the worker does beside the web processes."""
-    engine = sa.create_engine(settings.database_url)
-    prepare_engine(engine, settings)
-    maker = BitmapMaker(engine)
-    maker.turn()
-    while any(rounds.steps is not None for rounds in maker.rounds.values()):
-        maker.turn()
     engine.dispose()
 
 

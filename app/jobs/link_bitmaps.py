@@ -23,6 +23,10 @@ ROUND_SECONDS = 30.0  # between two rounds through the clicks of a list
 CLICKS_SECONDS = 0.1  # of such a round in one turn, so that it has a twentieth of a core
 BOUNDS_SECONDS = 600.0  # between two looks at the ranges of a list: new ones have all its blocks counted
 RETRY_SECONDS = 30.0
+WAIT_SECONDS = (
+    10.0  # of few blocks, in which links change all the time: making these is work beside the changes
+)
+FEW_BLOCKS = 8  # a page reads their links in some 10 ms
 
 
 class ClicksRounds:
@@ -66,6 +70,7 @@ class BitmapMaker(PollLoop):
         self.complete: set[int] = set()  # of these all blocks have bitmaps, or a mark
         self.rounds: dict[int, ClicksRounds] = {}
         self.bounds_due: dict[int, float] = {}
+        self.blocks_due: dict[int, float] = {}
 
     def turn(self) -> None:
         with Session(self.engine) as session:
@@ -91,12 +96,17 @@ class BitmapMaker(PollLoop):
         upkeep.forget_others(session, self.workspaces)
         self.complete &= set(self.workspaces)
         self.rounds = {id_: found for id_, found in self.rounds.items() if id_ in self.workspaces}
-        self.bounds_due = {id_: due for id_, due in self.bounds_due.items() if id_ in self.workspaces}
+        for due in (self.bounds_due, self.blocks_due):
+            for gone in due.keys() - self.workspaces:
+                del due[gone]
         self.look_due = now + LOOK_SECONDS
 
     def make_stale(self, session: Session, workspace_id: int) -> None:
         """Makes the bitmaps of all blocks that need it, resting as long as it works."""
         blocks = dict.fromkeys(upkeep.stale_blocks(session, workspace_id))
+        if self.may_wait(workspace_id, len(blocks)):
+            session.rollback()
+            return
         self.see_to_bounds(session, workspace_id)
         if workspace_id not in self.complete:
             for find in (upkeep.missing_blocks, ranges.uncounted_blocks):
@@ -110,6 +120,12 @@ class BitmapMaker(PollLoop):
                 return  # or another machine does
             self.ended.wait(time.monotonic() - began)
         self.complete.add(workspace_id)
+        self.blocks_due[workspace_id] = time.monotonic() + WAIT_SECONDS
+
+    def may_wait(self, workspace_id: int, stale: int) -> bool:
+        """Whether the last blocks were made just now, and few have changed since."""
+        is_due = time.monotonic() >= self.blocks_due.get(workspace_id, 0.0)
+        return workspace_id in self.complete and stale <= FEW_BLOCKS and not is_due
 
     def see_to_bounds(self, session: Session, workspace_id: int) -> None:
         """Looks now and then whether the ranges of the list's orders are still even. New ones are counted."""

@@ -112,6 +112,7 @@ BOUNDS: dict[str, str | int] = {
     "jobs/link_bitmaps.py self.complete": "workspaces with long lists",
     "jobs/link_bitmaps.py self.rounds": "the same",
     "jobs/link_bitmaps.py self.bounds_due": "the same",
+    "jobs/link_bitmaps.py self.blocks_due": "the same",
     "links/bitmaps/contents.py rules_of": 1024 * 1000,
     "analytics/sharing/services.py _uses": "numbers of addresses that exist, at most MAX_COUNTED",
     "analytics/sharing/services.py _written": "the same",

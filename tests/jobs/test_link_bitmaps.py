@@ -25,6 +25,7 @@ pytestmark = pytest.mark.databases
 def long_lists(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.links.bitmaps.upkeep.LEAST_OF_PART", 1)
     monkeypatch.setattr("app.jobs.link_bitmaps.CLICKS_SECONDS", 60)
+    monkeypatch.setattr("app.jobs.link_bitmaps.WAIT_SECONDS", 0.0)
 
 
 @pytest.fixture
@@ -72,6 +73,38 @@ def test_all_lists_get_theirs(
 def test_a_change_is_in_them_after_the_next_turn(
     users: tuple[User, User], maker: BitmapMaker, session: scoped_session[Session]
 ) -> None:
+    maker.turn()
+    session.execute(update(Link).values(cloaking_is_enabled=True))
+    session.commit()
+    maker.turn()
+    assert "rule:cloaking" in names(session, users[0])
+
+
+def test_few_changed_blocks_wait_until_they_are_due(
+    users: tuple[User, User],
+    maker: BitmapMaker,
+    session: scoped_session[Session],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(link_bitmaps, "WAIT_SECONDS", 1000.0)
+    maker.turn()
+    session.execute(update(Link).values(cloaking_is_enabled=True))
+    session.commit()
+    maker.turn()
+    assert "rule:cloaking" not in names(session, users[0])
+    maker.blocks_due.clear()  # as after that time
+    maker.turn()
+    assert "rule:cloaking" in names(session, users[0])
+
+
+def test_many_changed_blocks_do_not_wait(
+    users: tuple[User, User],
+    maker: BitmapMaker,
+    session: scoped_session[Session],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(link_bitmaps, "WAIT_SECONDS", 1000.0)
+    monkeypatch.setattr(link_bitmaps, "FEW_BLOCKS", 0)
     maker.turn()
     session.execute(update(Link).values(cloaking_is_enabled=True))
     session.commit()
