@@ -56,7 +56,7 @@ def names(session: scoped_session[Session], user: User) -> set[str]:
 # what is there before the first block is described: clicks are counted beside
 FIRST = {"bounds of url", "bounds of datetime", "bounds of last_datetime", "clicks"}
 OF_A_LINK = FIRST | {
-    *("id", "signature", "moments", "is_enabled:1", "project_id:0", "domain_id:0"),
+    *("id", "signature", "state:active", "moments", "is_enabled:1", "project_id:0", "domain_id:0"),
     *("url", "datetime", "last_datetime", "last_datetime:none"),
     *("slices of url", "slices of datetime", "slices of last_datetime"),
 }

@@ -18,7 +18,7 @@ from app.input.ranged_order import NONE, RangeBounds, RangedColumn, count_ranges
 from app.input.ranged_selection import slice_ranges, sliced_name
 from app.input.text_signatures import signature_of
 from app.links.bitmaps.searches import SIGNATURE
-from app.links.bitmaps.states import NEXT_CHANGES, STATE, STORED_STATE, UNTIL
+from app.links.bitmaps.states import LIMITED, NEXT_CHANGES, STATE, STORED_STATE, UNTIL
 from app.links.bitmaps.tables import BITMAPS
 from app.links.destination_checks import FAILED
 from app.links.models import DestinationCheck, Link, LinkTag, link_notification_handler, link_pixel
@@ -53,10 +53,8 @@ def describe(
     ids, flags, states, *columns = zip(*rows, strict=True)
     offsets = [id_ - block.first_id for id_ in ids]
     found = {ALL: encode(offsets), **describe_moments(connection, of_block)}
-    found |= by_value(STATE, ((one, offset) for one, offset in zip(states, offsets, strict=True) if one))
     mine = set(ids)
-    failing = (id_ for id_ in connection.scalars(FAILING, of_block) if id_ in mine)
-    found |= by_value(STATE, (("failing", id_ - block.first_id) for id_ in failing))
+    found |= describe_states(connection, of_block, zip(ids, offsets, states, strict=True))
     for name, column in zip(VALUES, columns, strict=True):
         found |= by_value(name, zip(column, offsets, strict=True))
     with_flags = ((one, offset) for one, offset in zip(flags, offsets, strict=True) if one)
@@ -69,6 +67,21 @@ def describe(
     for order, some in bounds.items():
         found |= describe_ranges(session, RangedColumn(BITMAPS, order, Link, workspace_id), block, some, mine)
     return found
+
+
+def describe_states(
+    connection: Connection, of_block: Mapping[str, Any], links: Iterable[tuple[int, int, str | None]]
+) -> dict[str, bytes]:
+    """Each link in one state, and once more those with a limit that can still be reached. `links`: their ids,
+    their places, and the states that are not those of active or failing links."""
+    failing = set(connection.scalars(FAILING, of_block))
+    pairs: list[tuple[str, int]] = []
+    for id_, offset, state in links:
+        if state is None or state == LIMITED:
+            pairs.append(("failing" if id_ in failing else "active", offset))
+        if state is not None:
+            pairs.append((state, offset))
+    return by_value(STATE, pairs)
 
 
 def describe_moments(connection: Connection, of_block: Mapping[str, Any]) -> dict[str, bytes]:

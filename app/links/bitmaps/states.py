@@ -27,8 +27,7 @@ from app.links.clicks import CLICKS
 from app.links.models import Link
 
 STATE, UNTIL = "state", "until"  # the second has the moment until which a block's states hold
-LIMITED = "limited"  # links whose limit was not reached when the bitmaps of their block were made
-WORDS = ("off", "scheduled", "ended", "limit", LIMITED, "failing")
+LIMITED = "limited"  # links, active or failing, whose limit was not reached when their block was made
 MOST_LOOKED_UP = 10_000  # links with a limit: each takes some microseconds
 
 NOW = bindparam("now", type_=UtcDateTime)
@@ -50,19 +49,22 @@ STORED_STATE: ColumnElement[str | None] = case(
 
 
 def find_states(
-    bitmaps: ListBitmaps, workspace_id: int, values: Sequence[str], everything: Bits, live: set[int]
+    bitmaps: ListBitmaps, workspace_id: int, values: Sequence[str], _everything: Bits, live: set[int]
 ) -> Bits:
     """The links in one of these states. Adds to `live` the blocks in which one has changed by itself."""
     live.update(changed_blocks(bitmaps, workspace_id))
-    found: dict[str, Bits] = {word: {} for word in WORDS}
-    for name, number, stored in read_stored(bitmaps, workspace_id, [name_of(STATE, one) for one in WORDS]):
+    depend_on_clicks = {"active", "failing", "limit"}.intersection(values)
+    words = {*values, *([LIMITED] if depend_on_clicks else [])}
+    found: dict[str, Bits] = {word: {} for word in words}
+    for name, number, stored in read_stored(bitmaps, workspace_id, [name_of(STATE, one) for one in words]):
         if number not in live:
             found[name.partition(":")[2]][number] = decode(stored)
-    found["limit"] = reached_links(found["limit"], found.pop(LIMITED))
-    others = either(found[word] for word in ("off", "scheduled", "ended", "limit"))
-    found["failing"] = without(found["failing"], others)
-    found["active"] = without(everything, either([others, found["failing"]]))
-    return either(found.get(word, {}) for word in values)
+    reached = reached_links(found.pop(LIMITED, {}))
+    for word in found.keys() & {"active", "failing"}:
+        found[word] = without(found[word], reached)
+    if "limit" in found:
+        found["limit"] = either([found["limit"], reached])
+    return either(found.values())
 
 
 def changed_blocks(bitmaps: ListBitmaps, workspace_id: int) -> list[int]:
@@ -72,17 +74,16 @@ def changed_blocks(bitmaps: ListBitmaps, workspace_id: int) -> list[int]:
     return [number for _, number, until in stored if int.from_bytes(until, "little") <= now]
 
 
-def reached_links(reached: Bits, limited: Bits) -> Bits:
-    """The links whose limit is reached: `reached` when their bitmaps were made, or since (`limited`).
+def reached_links(limited: Bits) -> Bits:
+    """The links whose limit was reached since the bitmaps of their blocks were made.
 
     Of few links with a limit the clicks are looked up. Where there are more, the visit that reaches a limit
-    marks the block (`app/redirects/limits.py`). Only visits from before the link had a limit, which are
-    counted late, may be seen a round later (`app/links/bitmaps/clicks.py`).
+    marks the block (`app/redirects/limits.py`), so there are none. Only visits from before the link had a
+    limit, which are counted late, may be seen a round later (`app/links/bitmaps/clicks.py`).
     """
-    either_way = either([reached, limited])
-    if sum(bits.bit_count() for bits in either_way.values()) > MOST_LOOKED_UP:
-        return reached
-    ids = [Block(one, 0).first_id + offset for one, bits in either_way.items() for offset in offsets_of(bits)]
+    if sum(bits.bit_count() for bits in limited.values()) > MOST_LOOKED_UP:
+        return {}
+    ids = [Block(one, 0).first_id + offset for one, bits in limited.items() for offset in offsets_of(bits)]
     return bits_of(db.session.scalars(select(Link.id).where(Link.id.in_(ids), Link.clicks_limit <= CLICKS)))
 
 
