@@ -29,8 +29,8 @@ from app.core.config import default_processes, load_settings
 from app.core.database import begin_write
 from app.core.extensions import db
 from app.links.models import Alias, Link
+from bench._long_lists import chunks, make_bitmaps
 from bench.idle import processor_seconds
-from bench.long_lists import chunks, make_bitmaps
 from bench.redirects import read, require_programs
 from bench.soak import family
 from tests.migrations import environ, migrate

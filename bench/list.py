@@ -50,7 +50,7 @@ from app.links.targeting import TYPES
 from app.notifications.models import NotificationHandler
 from app.pixels.models import Pixel
 from app.projects.models import Project
-from bench.long_lists import chunks, make_bitmaps
+from bench._long_lists import chunks, make_bitmaps
 from tests import postgres
 from tests.migrations import environ, migrate
 from tests.users import create_user
