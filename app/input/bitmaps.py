@@ -32,8 +32,8 @@ EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 #: the bits of the rows that were found, by the number of their block; a block without any is not in it
 Bits = dict[int, int]
-#: the rows with one of a filter's values, of all rows; adds blocks that have to be read to the last
-ComputedBits = Callable[["ListBitmaps", int, Sequence[str], Bits, set[int]], Bits]
+#: the rows with one of a filter's values; adds blocks that have to be read to the last
+ComputedBits = Callable[["ListBitmaps", int, Sequence[str], set[int]], Bits]
 #: those of these blocks that can have a row which a search finds
 Candidates = Callable[["ListBitmaps", int, str, Set[int]], Set[int]]
 

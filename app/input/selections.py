@@ -128,7 +128,7 @@ def filter_rows(
             found = between(bitmaps, workspace_id, bitmaps.moments[name](params[name]), found, live)
         elif name not in bitmaps.ignored and name not in bitmaps.searched:
             compute = bitmaps.computed.get(name, partial(read_any, name))
-            bits = compute(bitmaps, workspace_id, values_of(params[name]), everything, live)
+            bits = compute(bitmaps, workspace_id, values_of(params[name]), live)
             found = without(found, bits) if name in excluded else both(found, bits)
     return found
 
@@ -149,7 +149,6 @@ def read_any(
     bitmaps: ListBitmaps,
     workspace_id: int,
     values: Sequence[str],
-    _everything: Bits,
     live: set[int],
 ) -> Bits:
     """The rows with one of a filter's values. Adds to `live` the blocks in which it has too many."""

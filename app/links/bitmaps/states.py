@@ -48,9 +48,7 @@ STORED_STATE: ColumnElement[str | None] = case(
 )
 
 
-def find_states(
-    bitmaps: ListBitmaps, workspace_id: int, values: Sequence[str], _everything: Bits, live: set[int]
-) -> Bits:
+def find_states(bitmaps: ListBitmaps, workspace_id: int, values: Sequence[str], live: set[int]) -> Bits:
     """The links in one of these states. Adds to `live` the blocks in which one has changed by itself."""
     live.update(changed_blocks(bitmaps, workspace_id))
     depend_on_clicks = {"active", "failing", "limit"}.intersection(values)
