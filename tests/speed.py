@@ -13,9 +13,10 @@ import shutil
 import threading
 from typing import Any
 
-from sqlalchemy import Engine, Select
+from sqlalchemy import Dialect, Engine
 from werkzeug.routing.rules import Rule
 
+from app.core.prepared import Query
 from app.redirects import reader as redirects_reader
 
 MEMORY = "/dev/shm"
@@ -88,10 +89,10 @@ def cache_compiled_reads() -> None:
     compile_anew = redirects_reader.Statement
     kept: dict[tuple[int, str], redirects_reader.Statement] = {}
 
-    def compile_once(select: Select[Any], engine: Engine) -> redirects_reader.Statement:
-        key = (id(select), engine.dialect.name)  # selects are constants of a module
+    def compile_once(select: Query, dialect: Dialect) -> redirects_reader.Statement:
+        key = (id(select), dialect.name)  # selects are constants of a module
         if key not in kept:
-            kept[key] = compile_anew(select, engine)
+            kept[key] = compile_anew(select, dialect)
         return kept[key]
 
     redirects_reader.Statement = compile_once  # type: ignore[assignment, misc]

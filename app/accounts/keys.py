@@ -11,9 +11,10 @@ import secrets
 import string
 import time
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Row, Select, bindparam, or_, select, update
+from sqlalchemy import bindparam, or_, select, update
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import joinedload, make_transient_to_detached
 from sqlalchemy.orm.attributes import set_committed_value
@@ -26,6 +27,7 @@ from app.core import clock
 from app.core.database import impatient
 from app.core.errors import NotFound
 from app.core.extensions import db
+from app.core.prepared import PreparedSelect
 from app.i18n.messages import lazy_gettext as _l
 
 log = logging.getLogger(__name__)
@@ -39,7 +41,7 @@ KEYS, USERS, WORKSPACES = ApiKey.__table__, User.__table__, Workspace.__table__
 MEMBERS = WorkspaceMember.__table__
 # built once, because every request to the API begins with it
 # a key whose user is no member of its workspace any more is not found
-BY_DIGEST: Select[Any] = (
+BY_DIGEST = PreparedSelect(
     select(*KEYS.c, *USERS.c, *WORKSPACES.c, MEMBERS.c.role)
     .join_from(KEYS, USERS)
     .join(WORKSPACES, WORKSPACES.c.id == KEYS.c.workspace_id)
@@ -47,7 +49,7 @@ BY_DIGEST: Select[Any] = (
     .where(KEYS.c.digest == bindparam("digest"), WORKSPACES.c.deleted_datetime.is_(None))
 )
 MAX_MADE = 1000
-_made: dict[str, tuple[Row[Any], ApiKey]] = {}
+_made: dict[str, tuple[Sequence[Any], ApiKey]] = {}
 
 USE_SECONDS = 60
 RETRY_SECONDS = 1.0
@@ -127,7 +129,7 @@ def read_key(digest: str) -> ApiKey | None:
 
     The look-up is by digest over a unique index, so its duration says nothing about any other key.
     """
-    row = db.session.connection().execute(BY_DIGEST, {"digest": digest}).first()
+    row = BY_DIGEST.first(db.session, {"digest": digest})
     if row is None:
         return None
     before, key = _made.get(digest, (None, None))
@@ -139,7 +141,7 @@ def read_key(digest: str) -> ApiKey | None:
     return key
 
 
-def made_of(row: Row[Any]) -> ApiKey:
+def made_of(row: Sequence[Any]) -> ApiKey:
     """A key with its user and workspace as detached ORM objects, and the role, built from one row."""
     values = iter(row)
     key, user, workspace = (

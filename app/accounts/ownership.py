@@ -11,6 +11,7 @@ from app.accounts.access import Access
 from app.core.database import read_columns
 from app.core.errors import NotFound
 from app.core.extensions import db
+from app.core.prepared import PreparedSelect
 
 Row = TypeVar("Row", bound=Any)
 MAX_ID = 2**63 - 1  # the largest integer that both databases take
@@ -32,7 +33,7 @@ def read_owned(access: Access, model: type[Any], id: int) -> Any:
     row = None
     if 0 < id <= MAX_ID:
         values = {"id": id, "workspace_id": access.workspace_id}
-        row = db.session.connection().execute(columns_query_of(cast("Any", model)), values).first()
+        row = columns_query_of(cast("Any", model)).first(db.session, values)
     if row is None:
         raise NotFound(words_of(model))
     return row
@@ -45,8 +46,8 @@ def query_of(model: Any) -> Select[Any]:
 
 
 @cache
-def columns_query_of(model: Any) -> Select[Any]:
-    return only_owned(read_columns(model), model)
+def columns_query_of(model: Any) -> PreparedSelect:
+    return PreparedSelect(only_owned(read_columns(model), model))
 
 
 def only_owned(found: Select[Any], model: Any) -> Select[Any]:

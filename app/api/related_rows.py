@@ -21,6 +21,7 @@ from sqlalchemy import (
 )
 
 from app.core.extensions import db
+from app.core.prepared import PreparedSelect
 from app.domains.models import Domain
 from app.links.clicks import COUNTS
 from app.links.models import Link, LinkTag, link_notification_handler, link_pixel
@@ -31,7 +32,9 @@ NOTHING: ColumnElement[Any] = cast(null(), String)
 
 def beside(kind: str, table: FromClause, number: str, text: ColumnElement[Any] = NOTHING) -> Select[Any]:
     """A query for rows in another table; `kind` names them in the result."""
-    return select(literal_column(f"'{kind}'"), table.c.link_id.label("link_id"), table.c[number], text)
+    named: ColumnElement[Any] = literal_column(f"'{kind}'").label("kind")
+    link_id, numbers = table.c.link_id.label("link_id"), table.c[number].label("number")
+    return select(named, link_id, numbers, text.label("text"))
 
 
 # one query, built once: building it takes longer than running it, and each round trip takes longest
@@ -43,7 +46,8 @@ ALL_BESIDE = (
 )
 IDS: BindParameter[Any] = bindparam("ids", expanding=True)
 BESIDE = union_all(*(each.where(each.selected_columns.link_id.in_(IDS)) for each in ALL_BESIDE))
-BESIDE_ONE = union_all(*(each.where(each.selected_columns.link_id == bindparam("id")) for each in ALL_BESIDE))
+OF_ONE = (each.where(each.selected_columns.link_id == bindparam("id")) for each in ALL_BESIDE)
+BESIDE_ONE = PreparedSelect(union_all(*OF_ONE))
 
 
 class RelatedRows:
@@ -67,10 +71,9 @@ class RelatedRows:
 
 
 def read_beside(ids: Sequence[int]) -> Iterable[Any]:
-    connection = db.session.connection()
-    if len(ids) == 1:  # a list of ids is written into the statement anew each time
-        return connection.execute(BESIDE_ONE, {"id": ids[0]})
-    return connection.execute(BESIDE, {"ids": ids})
+    if len(ids) == 1:
+        return BESIDE_ONE.all(db.session, {"id": ids[0]})
+    return db.session.connection().execute(BESIDE, {"ids": ids})
 
 
 def made_beside(link: Link) -> Iterable[Any]:

@@ -14,6 +14,7 @@ from sqlalchemy import bindparam, select
 
 from app.core.config import Settings
 from app.core.extensions import db
+from app.core.prepared import PreparedSelect
 from app.core.urls import WEB, Address, BadAddress, read_address
 from app.domains.models import Domain
 from app.i18n.messages import lazy_gettext as _l
@@ -23,7 +24,9 @@ from app.links.aliases import read_alias
 MAX_URL_LENGTH = 8192
 BATCH_SIZE = 500
 OWN_ADDRESS = _l("This is a short link of this instance.")
+FEW = 2  # names of one destination: its host with its port, and without
 VERIFIED = select(Domain.host).where(Domain.host.in_(bindparam("hosts", expanding=True)), Domain.is_verified)
+VERIFIED_ONE = PreparedSelect(select(Domain.host).where(Domain.host == bindparam("host"), Domain.is_verified))
 
 
 def read_destination(text: str, settings: Settings | None) -> Address:
@@ -50,6 +53,8 @@ def netloc_of(text: str) -> str:
 
 def verified(hosts: Collection[str]) -> set[str]:
     """Which of these hosts are verified domains of any user."""
+    if len(hosts) <= FEW:
+        return {host for host in hosts if VERIFIED_ONE.first(db.session, {"host": host})}
     names, found = sorted(hosts), set[str]()
     for start in range(0, len(names), BATCH_SIZE):
         found.update(db.session.connection().scalars(VERIFIED, {"hosts": names[start : start + BATCH_SIZE]}))

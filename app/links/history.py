@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import Table, delete, insert, select
 
 from app.core.actor import acting
 from app.core.clock import now
@@ -14,6 +14,7 @@ from app.core.database import UtcDateTime
 from app.core.encryption import UnreadableSecret
 from app.core.errors import FieldError, Invalid, NotFound
 from app.core.extensions import db
+from app.core.prepared import PreparedInsert
 from app.i18n.messages import lazy_gettext as _l
 from app.links.change_events import record_changes
 from app.links.models import Link, LinkChange
@@ -29,7 +30,7 @@ UNREADABLE = _l("A later change can't be read with this instance's secret key.")
 COLUMNS = [name for name, one in SETTINGS.items() if one.is_recorded and name in Link.__table__.columns]
 MOMENTS = {column.key for column in Link.__table__.columns if isinstance(column.type, UtcDateTime)}
 ATTACHED = {"pixels_ids": ("pixels", Pixel), "email_reports": ("handlers", NotificationHandler)}
-INSERT = insert(LinkChange.__table__)  # past the ORM, which makes an insert thrice as slow
+INSERT = PreparedInsert(insert(cast("Table", LinkChange.__table__)))
 Fields = dict[str, Any]
 
 
@@ -67,8 +68,8 @@ def note_change(link: Link, before: Fields, changes: Fields, kind: str = "change
 def note(links: Sequence[Link], kind: str, fields: Fields | None = None) -> None:
     """Record the same change for each of the links, by the current actor."""
     actor, moment = acting(), now()
-    db.session.connection().execute(
-        INSERT,
+    INSERT.run(
+        db.session,
         [
             {
                 "link_id": link.id,

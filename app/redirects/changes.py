@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from sqlalchemy import ARRAY, BigInteger, bindparam, func, select
 
+from app.core.prepared import Statement
 from app.links.models import PlanChange
-from app.redirects.reader import DirectReader, Row, Statement
+from app.redirects.reader import DirectReader, Row
 
 # so long after taking its number a transaction may still commit, and its row must not be missed
 LATE_SECONDS = 60
@@ -59,9 +60,9 @@ class Changes:
     def __init__(self, reader: DirectReader) -> None:
         self.reader = reader
         self.is_ordered = reader.engine.dialect.name == "sqlite"
-        self.new_statement = Statement(NEW, reader.engine)
-        self.ends_statement = Statement(ENDS, reader.engine)
-        self.late_statement = None if self.is_ordered else Statement(LATE, reader.engine)
+        self.new_statement = Statement(NEW, reader.engine.dialect)
+        self.ends_statement = Statement(ENDS, reader.engine.dialect)
+        self.late_statement = None if self.is_ordered else Statement(LATE, reader.engine.dialect)
         self.highest: int | None = None  # the highest id that was seen; None before the first call
         self.gaps: list[Gap] = []
 

@@ -10,13 +10,14 @@ from pathlib import Path
 from sqlalchemy import bindparam, column, literal, select, table, true
 
 from app.core.errors import StoreDown
+from app.core.prepared import Statement
 from app.journal import reader as journal_reader
 from app.journal import segments
 from app.journal.codec import FORMATS
 from app.journal.reader import Chunk
 from app.links.clicks import COUNTER
 from app.redirects.compiled_link import CompiledLink
-from app.redirects.reader import Statement, Store
+from app.redirects.reader import Store
 
 # every process knows a new limit within a second; after that no visit of the link goes to the journal
 SETTLED_SECONDS = 2.0
@@ -42,7 +43,7 @@ class Journaled:
     def __init__(self, store: Store, directory: Path) -> None:
         self.store = store
         self.directory = directory
-        self.statement = Statement(COUNTED, store.engine)
+        self.statement = Statement(COUNTED, store.engine.dialect)
         self.keep_seconds = inf if store.engine.dialect.name == "sqlite" else RECOUNT_SECONDS
 
     def visits(self, compiled_link: CompiledLink) -> int:

@@ -32,6 +32,7 @@ from app.i18n.messages import lazy_gettext as _l
 from app.redirects.user_agent import parse_device
 from app.web import application
 from app.web.cookies import host_cookie
+from app.web.security_headers import is_api
 
 NEVER = dt.datetime.fromtimestamp(0, dt.UTC)  # when a provider proved who is there that does not say
 PENDING_SIGN_IN, PENDING_LIFETIME = "half_signed_in", dt.timedelta(minutes=10)
@@ -53,7 +54,12 @@ class SchemeSessions(SecureCookieSessionInterface):
         return super().get_signing_serializer(app)
 
     def open_session(self, app: Flask, request: Request) -> SecureCookieSession | None:
-        """While the secret key is rotated, sign the cookie anew: its old key may be about to go."""
+        """While the secret key is rotated, sign the cookie anew: its old key may be about to go.
+
+        The API has no use for a session, and looks at no cookie.
+        """
+        if is_api(request.path):
+            return self.session_class()
         found = super().open_session(app, request)
         if found and len(current_keys().all()) > 1:
             found.modified = True
