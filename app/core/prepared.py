@@ -1,8 +1,7 @@
 """Statements that are compiled once and given to the driver itself, past most of SQLAlchemy.
 
 Those of sessions are for what many requests run for one row. On SQLite they take a third of the time that
-SQLAlchemy's own way takes. On PostgreSQL, where waiting for the server takes longest, they go its way. So
-does one that fails: SQLAlchemy meets the same error again, and counts and reports it like all others.
+SQLAlchemy's own way takes. On PostgreSQL, where waiting for the server takes longest, they go its way.
 """
 
 # see docs/decisions/2026-11-28-prepared-statements.md
@@ -74,12 +73,8 @@ class PreparedSelect:
         connection = session.connection()
         if (driver := sqlite_driver(connection)) is not None:
             statement = self.statement = self.statement or Statement(self.select, connection.dialect)
-            try:
-                found = driver.execute(statement.text, statement.parameters(values)).fetchall()
-            except sqlite3.Error:
-                pass
-            else:
-                return [self.row_type._make(statement.read(row)) for row in found]
+            found = run_past(connection, driver, statement.text, statement.parameters(values))
+            return [self.row_type._make(statement.read(row)) for row in found]
         return connection.execute(self.select, values).all()
 
     def first(self, session: AnySession, values: Mapping[str, Any]) -> Any:
@@ -103,11 +98,8 @@ class PreparedInsert:
             if not self.text:
                 self.compile(connection.dialect)
             row = rows[0]
-            values = [row[name] if write is None else write(row[name]) for name, write in self.writers]
-            try:
-                return [value for (value,) in driver.execute(self.text, values)]
-            except sqlite3.Error:
-                pass
+            values = tuple(row[name] if write is None else write(row[name]) for name, write in self.writers)
+            return [value for (value,) in run_past(connection, driver, self.text, values)]
         found = connection.execute(self.insert, rows)
         return found.scalars().all() if found.returns_rows else ()
 
@@ -129,3 +121,12 @@ def sqlite_driver(connection: Connection) -> sqlite3.Connection | None:
     """The driver's connection to SQLite; None on PostgreSQL."""
     driver = connection.connection.driver_connection
     return driver if isinstance(driver, sqlite3.Connection) else None
+
+
+def run_past(connection: Connection, driver: sqlite3.Connection, text: str, values: Any) -> Sequence[Any]:
+    """All rows of a statement as the driver returns them. An error is what SQLAlchemy makes of it: it is
+    counted, noted and translated like those of all other statements."""
+    try:
+        return driver.execute(text, values).fetchall()
+    except sqlite3.Error as error:
+        connection._handle_dbapi_exception(error, text, values, None, None)  # noqa: SLF001  it offers no other way

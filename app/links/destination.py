@@ -24,7 +24,6 @@ from app.links.aliases import read_alias
 MAX_URL_LENGTH = 8192
 BATCH_SIZE = 500
 OWN_ADDRESS = _l("This is a short link of this instance.")
-FEW = 2  # names of one destination: its host with its port, and without
 VERIFIED = select(Domain.host).where(Domain.host.in_(bindparam("hosts", expanding=True)), Domain.is_verified)
 VERIFIED_ONE = PreparedSelect(select(Domain.host).where(Domain.host == bindparam("host"), Domain.is_verified))
 
@@ -53,9 +52,9 @@ def netloc_of(text: str) -> str:
 
 def verified(hosts: Collection[str]) -> set[str]:
     """Which of these hosts are verified domains of any user."""
-    if len(hosts) <= FEW:
-        return {host for host in hosts if VERIFIED_ONE.first(db.session, {"host": host})}
     names, found = sorted(hosts), set[str]()
+    if len(names) == 1:
+        return {row.host for row in VERIFIED_ONE.all(db.session, {"host": names[0]})}
     for start in range(0, len(names), BATCH_SIZE):
         found.update(db.session.connection().scalars(VERIFIED, {"hosts": names[start : start + BATCH_SIZE]}))
     return found

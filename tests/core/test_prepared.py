@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 import pytest
@@ -67,13 +67,20 @@ def test_columns_have_their_names(session: scoped_session[Session], link: Link) 
     assert row.targeting == [["DE", "https://example.com/de"]]
 
 
-def test_errors_are_those_of_sqlalchemy(session: scoped_session[Session]) -> None:
-    heard: list[sa.engine.ExceptionContext] = []
-    engine = session.get_bind()
-    sa.event.listen(engine, "handle_error", heard.append)
+@pytest.fixture
+def heard(session: scoped_session[Session]) -> Iterator[list[sa.engine.ExceptionContext]]:
+    """Errors of which the engine tells what counts them, and what notes damage."""
+    found: list[sa.engine.ExceptionContext] = []
+    engine, hear = session.get_bind(), found.append
+    sa.event.listen(engine, "handle_error", hear)
+    yield found
+    sa.event.remove(engine, "handle_error", hear)
+
+
+def test_errors_of_reads_are_as_ever(session: scoped_session[Session], heard: list[Any]) -> None:
     with pytest.raises(sa.exc.DBAPIError, match="nowhere"):
         PreparedSelect(NO_TABLE).all(session, {})
-    assert len(heard) == 1  # what counts errors, and what notes damage, hears it
+    assert len(heard) == 1
     session.rollback()
 
 
@@ -107,10 +114,13 @@ def test_an_insert_that_returns_nothing(session: scoped_session[Session], link: 
     assert session.query(LinkChange).count() == 1
 
 
-def test_a_row_that_is_there_is_refused_as_ever(session: scoped_session[Session], link: Link) -> None:
+def test_a_row_that_is_there_is_refused_as_ever(
+    session: scoped_session[Session], link: Link, heard: list[Any]
+) -> None:
     row = {"domain_id": 0, "key": "here", "link_id": link.id, "workspace_id": link.workspace_id}
     begin_write(session)
     with pytest.raises(sa.exc.IntegrityError):
         PreparedInsert(sa.insert(ALIASES)).run(session, [row | {"held_until": None}])
+    assert len(heard) == 1  # it was not tried twice
     session.rollback()
     assert session.query(Alias).count() == 1
