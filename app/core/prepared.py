@@ -118,7 +118,10 @@ def writer(kind: Any, dialect: Dialect) -> Convert | None:
 
 
 def sqlite_driver(connection: Connection) -> sqlite3.Connection | None:
-    """The driver's connection to SQLite; None on PostgreSQL."""
+    """The driver's connection to SQLite. None on PostgreSQL, and where something hears of each statement, as
+    traces do."""
+    if connection.engine.dispatch.before_cursor_execute:
+        return None
     driver = connection.connection.driver_connection
     return driver if isinstance(driver, sqlite3.Connection) else None
 

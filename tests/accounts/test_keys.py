@@ -48,9 +48,6 @@ class TestFinding:
             keys.find_key(text)  # stores the use
             db.session.rollback()
             asked: list[str] = []
-            driver = db.session.connection().connection.driver_connection
-            if isinstance(driver, sqlite3.Connection):  # prepared statements go past SQLAlchemy
-                driver.set_trace_callback(asked.append)
             event.listen(db.engine, "before_cursor_execute", lambda *arguments: asked.append(arguments[2]))
             found = keys.find_key(text)
             assert found is not None

@@ -124,3 +124,21 @@ def test_a_row_that_is_there_is_refused_as_ever(
     assert len(heard) == 1  # it was not tried twice
     session.rollback()
     assert session.query(Alias).count() == 1
+
+
+def test_who_listens_to_statements_hears_of_them(session: scoped_session[Session], link: Link) -> None:
+    """As traces do."""
+    told: list[str] = []
+
+    def hear(*arguments: Any) -> None:
+        told.append(arguments[2].split(maxsplit=1)[0])
+
+    engine, values, row = session.get_bind(), {"id": link.id}, change_of(link, fields={})
+    begin_write(session)
+    sa.event.listen(engine, "before_cursor_execute", hear)
+    PreparedSelect(OF_ONE).first(session, values)
+    PreparedInsert(sa.insert(CHANGES)).run(session, [row])
+    sa.event.remove(engine, "before_cursor_execute", hear)
+    assert told == ["SELECT", "INSERT"]
+    assert PreparedSelect(OF_ONE).first(session, values).url == "here"
+    assert len(told) == 2
