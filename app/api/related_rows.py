@@ -71,7 +71,7 @@ class RelatedRows:
 
 
 def read_beside(ids: Sequence[int]) -> Iterable[Any]:
-    if len(ids) == 1:
+    if len(ids) == 1:  # a list of ids is written into the statement anew each time
         return BESIDE_ONE.all(db.session, {"id": ids[0]})
     return db.session.connection().execute(BESIDE, {"ids": ids})
 
