@@ -9,14 +9,19 @@ page is found by reading one part.
 # see docs/decisions/2026-11-25-blocks-of-links.md, 2026-11-26-indexes-of-long-lists.md
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from math import inf
+from typing import NamedTuple, TypeVar
 
 from sqlalchemy import Table, select
 
 from app.core.extensions import db
 
+Part = TypeVar("Part")
+
 PARTS = 16  # of a long list: a far page reads at most one, and each is a query
+BOUNDED_PARTS = 256  # where counting may end after any of them
 LEAST_OF_PART = 16  # blocks: more queries would take longer than they save
 BLOCK_BITS = 12  # as the triggers have it: app/migrations/versions/20261125_blocks_of_links_7e4b09c2d5a1.py
 
@@ -49,6 +54,25 @@ class ListPart(NamedTuple):
     size: int
 
 
+class CountBound:
+    """Says when enough of what a search finds is counted: the page is full, and the time is over.
+
+    `enough`: rows, up to the end of the page and one more. `rising`: from which end the list is read.
+    """
+
+    def __init__(self, enough: int, seconds: float, *, rising: bool) -> None:
+        self.enough, self.rising = enough, rising
+        self.is_bounded = seconds < inf
+        self.deadline = time.monotonic() + seconds
+
+    def is_met(self, found: int) -> bool:
+        return found >= self.enough and time.monotonic() >= self.deadline
+
+    def in_order(self, parts: Sequence[Part]) -> Sequence[Part]:
+        """Parts of the list, given in the order of ids, as they are read."""
+        return parts if self.rising else parts[::-1]
+
+
 class PageStart(NamedTuple):
     """Where a page begins: among the ids from the first of a block to its last, so many rows further on."""
 
@@ -67,9 +91,9 @@ def read_blocks(table: Table, workspace_id: int) -> list[Block]:
     return [Block(*row) for row in db.session.execute(wanted)]
 
 
-def split(blocks: Sequence[Block]) -> list[ListPart]:
-    """The owner's blocks as at most `PARTS` parts that follow one another, each about as long."""
-    length = max(LEAST_OF_PART, -(-len(blocks) // PARTS))
+def split(blocks: Sequence[Block], most: int = PARTS) -> list[ListPart]:
+    """The owner's blocks as at most `most` parts that follow one another, each about as long."""
+    length = max(LEAST_OF_PART, -(-len(blocks) // most))
     some = [blocks[start : start + length] for start in range(0, len(blocks), length)]
     return [ListPart(each[0].first_id, each[-1].last_id, sum(one.size for one in each)) for each in some]
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from math import inf
 from typing import Generic
 
 from sqlalchemy import ColumnElement
 
 from app.input.bitmaps import ListBitmaps
-from app.input.blocks import Block, ListPart, find_page_start, read_blocks
+from app.input.blocks import Block, CountBound, ListPart, find_page_start, read_blocks
 from app.input.counted_order import CountedList, CountedSelection
 from app.input.moment_order import read_by_moment
 from app.input.page_reading import (
@@ -33,6 +34,7 @@ from app.input.selections import RowReader, Selection, select_rows
 from app.input.sliced_order import read_sliced
 
 NOT = "not"  # names the filters whose values are those that a row must not have
+COUNT_ALL = CountBound(0, inf, rising=True)
 NEAR = 100_000  # rows from an end of a list, where walking to them takes no time
 
 
@@ -40,7 +42,8 @@ class ListReading(Generic[Row]):
     """What filters find of a list, and the ways to read a page of it in an order.
 
     `conditions`: the first says whose the rows are. Where bitmaps can't say what the others find
-    (`selection`), it is counted by `parts` of the list.
+    (`selection`), it is counted by `parts` of the list. `total`: how many rows were found; there may be more
+    where not `is_all` was searched, because `until` says that these are enough.
     """
 
     def __init__(
@@ -50,8 +53,11 @@ class ListReading(Generic[Row]):
         params: QueryParams,
         conditions: Sequence[ColumnElement[bool]],
         order: tuple[str, bool],
+        until: CountBound,
     ) -> None:
         self.listing, self.workspace_id = listing, workspace_id
+        # another order has to know all rows
+        self.until = until if listing.is_by_id(order[0]) else COUNT_ALL
         self.conditions, self.order, self.is_rising = conditions, order, order[1]
         self.blocks = read_blocks(listing.blocks, workspace_id) if listing.blocks is not None else []
         self.is_whole = len(conditions) == 1
@@ -62,10 +68,11 @@ class ListReading(Generic[Row]):
         if listing.bitmaps is not None and not (self.is_whole and (not self.counted or self.are_few_counted)):
             self.selection = self.select(listing.bitmaps, params)
         self.parts: Sequence[Block | ListPart] = ()
+        self.is_all = True
         if self.selection is not None:
-            self.total = self.selection.size
+            self.total, self.is_all = self.selection.size, self.selection.is_all
         else:
-            self.parts = count_parts(listing, self.blocks, params, conditions)
+            self.parts, self.is_all = count_parts(listing, self.blocks, params, conditions, self.until)
             self.total = sum(part.size for part in self.parts) if self.parts else count(listing, conditions)
 
     def select(self, bitmaps: ListBitmaps, params: QueryParams) -> Selection | None:
@@ -73,7 +80,7 @@ class ListReading(Generic[Row]):
         asked = [name for name in self.listing.filters if params.get(name)]
         excluded = values_of(params[NOT]) if self.listing.several and params.get(NOT) else ()
         rows = RowReader(self.listing.model, self.conditions)
-        return select_rows(bitmaps, self.workspace_id, params, asked, excluded, self.blocks, rows)
+        return select_rows(bitmaps, self.workspace_id, params, asked, excluded, self.blocks, rows, self.until)
 
     def read(self, skipped: int, size: int) -> Sequence[int]:
         """The ids of a page. `skipped` must be less than all rows."""
@@ -83,7 +90,7 @@ class ListReading(Generic[Row]):
         if self.is_whole and self.counted is not None and self.are_few_counted:
             model, rising = self.listing.model, self.is_rising
             return CountedList(model, self.counted, self.workspace_id, self.blocks, rising=rising).read(*page)
-        if len(self.parts) > 1 and self.listing.is_by_id(self.order[0]):
+        if not self.is_all or (len(self.parts) > 1 and self.listing.is_by_id(self.order[0])):
             return self.read_by_id(skipped, size)
         if self.is_whole and self.listing.bitmaps is not None and self.is_far(skipped):
             ids = self.read_far(self.listing.bitmaps, page)

@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
+from math import inf
 from typing import Any, Generic
 
 from sqlalchemy import BindParameter, ColumnElement, Select, bindparam, func, or_, select, true
@@ -22,6 +23,7 @@ from app.core.extensions import db
 from app.i18n.messages import lazy_digits
 from app.i18n.messages import lazy_gettext as _l
 from app.input.bitmaps import MomentBound
+from app.input.blocks import CountBound
 from app.input.list_reading import NOT, ListReading
 from app.input.page_reading import Filter as Filter
 from app.input.page_reading import Listing as Listing
@@ -37,12 +39,16 @@ MAX_VALUES = 50  # of one filter: each is a condition of the query
 
 @dataclass(frozen=True)
 class Page(Generic[Row]):
-    """One page of a list. A page past the end has no rows, but correct totals."""
+    """One page of a list. A page past the end has no rows, but correct totals.
+
+    `is_all`: whether all that the filters find is counted; else there are at least `total` rows.
+    """
 
     rows: Sequence[Row]
     page: int
     results_per_page: int
     total: int
+    is_all: bool = True
 
     @property
     def total_pages(self) -> int:
@@ -62,9 +68,12 @@ def find_page(
     workspace_id: int,
     params: QueryParams,
     load: Callable[[Any, Sequence[int]], Sequence[Any]] | None = None,
+    *,
+    count_seconds: float = inf,
 ) -> Page[Row]:
     """The page of the workspace's rows that these parameters describe. `load` reads them, in place of
-    `load_rows`.
+    `load_rows`. `count_seconds`: how long what a search finds is counted, once the page is full; only in the
+    order of ids.
 
     Raises Invalid with every parameter that can't be used. Unknown parameters are ignored.
     """
@@ -75,9 +84,10 @@ def find_page(
     reader.require_valid()
     own = listing.model.workspace_id == workspace_id if listing.mine is None else listing.mine
     skipped = (page - 1) * size
-    found = ListReading(listing, workspace_id, params, [own, *conditions], order)
+    until = CountBound(skipped + size + 1, count_seconds, rising=order[1])
+    found = ListReading(listing, workspace_id, params, [own, *conditions], order, until)
     ids = found.read(skipped, size) if skipped < found.total else []
-    return Page((load or load_rows)(listing.model, ids), page, size, found.total)
+    return Page((load or load_rows)(listing.model, ids), page, size, found.total, found.is_all)
 
 
 def find_ids(

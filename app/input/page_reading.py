@@ -12,7 +12,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from app.core.extensions import db
 from app.input.bitmaps import ListBitmaps
-from app.input.blocks import Block, ListPart, split
+from app.input.blocks import BOUNDED_PARTS, PARTS, Block, CountBound, ListPart, split
 from app.input.counted_order import CountedRows
 from app.input.params import QueryParams
 
@@ -74,19 +74,25 @@ def count_parts(
     blocks: Sequence[Block],
     params: QueryParams,
     conditions: Sequence[ColumnElement[bool]],
-) -> Sequence[Block | ListPart]:
-    """How many rows meet all conditions, of which the first says whose they are, by parts of the list.
+    until: CountBound,
+) -> tuple[Sequence[Block | ListPart], bool]:
+    """How many rows meet all conditions, of which the first says whose they are, by parts of the list; and
+    whether these are all parts.
 
     Empty for a list that is not counted so.
     """
     if len(conditions) == 1:
-        return blocks
+        return blocks, True
     if any(params.get(name) for name in listing.elsewhere):
-        return []
-    return [
-        part._replace(size=count(listing, [*conditions, is_within(listing, part, part)]))
-        for part in split(blocks)
-    ]
+        return [], True
+    parts, counted, found = split(blocks, BOUNDED_PARTS if until.is_bounded else PARTS), list[ListPart](), 0
+    for part in until.in_order(parts):
+        size = count(listing, [*conditions, is_within(listing, part, part)])
+        counted.append(part._replace(size=size))
+        found += size
+        if until.is_met(found):
+            break
+    return until.in_order(counted), len(counted) == len(parts)
 
 
 def is_within(listing: Listing[Any], first: Block | ListPart, last: Block | ListPart) -> ColumnElement[bool]:

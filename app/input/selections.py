@@ -30,7 +30,7 @@ from app.input.bitmaps import (
     read_stored,
     without,
 )
-from app.input.blocks import BLOCK_BITS, LEAST_OF_PART, Block
+from app.input.blocks import BLOCK_BITS, LEAST_OF_PART, Block, CountBound
 from app.input.params import QueryParams, values_of
 
 MOST_LIVE = 64  # blocks whose rows are read, each 1 to 2 ms; beyond that the whole list is read in one go
@@ -40,9 +40,10 @@ SEARCHED_PART = 4  # of the blocks a fourth is searched at most: it takes 1.5 to
 class Selection:
     """What filters find of a workspace's list: any part of it in the order of ids, and how much it is."""
 
-    def __init__(self, bits: Bits, live: Collection[int] = ()) -> None:
-        """`live`: the blocks whose rows were read, for their bitmaps can't be used."""
-        self.bits, self.live = bits, live
+    def __init__(self, bits: Bits, live: Collection[int] = (), *, is_all: bool = True) -> None:
+        """`live`: the blocks whose rows were read, for their bitmaps can't be used. `is_all`: whether the
+        whole list was searched."""
+        self.bits, self.live, self.is_all = bits, live, is_all
         self.blocks = [Block(number, bits[number].bit_count()) for number in sorted(bits)]
         self.size = sum(block.size for block in self.blocks)
 
@@ -84,8 +85,10 @@ def select_rows(
     excluded: Iterable[str],
     blocks: Sequence[Block],
     rows: RowReader,
+    until: CountBound,
 ) -> Selection | None:
     """What the filters `asked` find with the values in `params`, and without those of the `excluded` ones.
+    Searches go on `until` that is enough.
 
     None where bitmaps can't say: the list is short, a filter has none, or too many are stale.
     """
@@ -107,9 +110,22 @@ def select_rows(
         candidates = find_candidates(bitmaps, workspace_id, params, texts, found)
         if len(candidates) > len(blocks) // SEARCHED_PART:
             return None
-        found, read = {}, live | candidates
+        return search(rows, [block for block in blocks if block.number in live | candidates], live, until)
     found |= {block.number: rows.read(block) for block in blocks if block.number in read}
     return Selection({number: bits for number, bits in found.items() if bits}, live)
+
+
+def search(rows: RowReader, blocks: Sequence[Block], live: Collection[int], until: CountBound) -> Selection:
+    """What is found in these blocks, or in the first of them `until` that is enough."""
+    found, size, is_all = Bits(), 0, True
+    for number, block in enumerate(until.in_order(blocks), 1):
+        if bits := rows.read(block):
+            found[block.number] = bits
+            size += bits.bit_count()
+        if until.is_met(size):
+            is_all = number == len(blocks)
+            break
+    return Selection(found, live, is_all=is_all)
 
 
 def filter_rows(

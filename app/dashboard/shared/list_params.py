@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from app.core.errors import FieldError, Invalid, WaypostError
 from app.dashboard.shared import rendering
 from app.dashboard.shared.workspace import workspace_id
+from app.i18n import digits
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
 from app.input.list_reading import NOT
@@ -24,6 +25,7 @@ COLUMNS, NONE = "columns", "none"
 RESERVED = {"endpoint", "_anchor", "_external", "_method", "_scheme"}  # those of `url_for` itself
 START = "rows"  # the id of the list: there a new page of it begins, with the focus
 NO_COLUMNS: Columns = {}
+COUNT_SECONDS = 0.1  # how long what a search of a very long list finds is counted, beyond its page
 MAX_PAGE_SIZE = 250  # rows of a page; the API's lists have up to 1,000
 ORDER_WORDS = {
     "last_datetime": _l("Last edit"),
@@ -137,6 +139,7 @@ def list_context(
     return {
         "page": replace(page, rows=rows),
         "first": (page.page - 1) * page.results_per_page + 1,
+        "total": total_of(page),
         "fresh": [row.id for row in fresh],
         "params": params,
         "excluded": chosen_values(params, NOT),
@@ -155,6 +158,14 @@ def list_context(
     }
 
 
+def total_of(page: Page[Any]) -> str:
+    """`1,234`; `1,200+` where no more were counted: two digits are enough then."""
+    if page.is_all:
+        return digits(page.total)
+    unit = 10 ** max(0, len(str(page.total)) - 2)
+    return f"{digits(page.total // unit * unit)}+"
+
+
 def sizes(params: ListParams) -> list[tuple[str, str]]:
     """The page sizes to offer: those up to MAX_PAGE_SIZE, and the one that the address asks for."""
     offered = [size for size in SIZES if size <= MAX_PAGE_SIZE or params.get("results_per_page") == str(size)]
@@ -164,7 +175,8 @@ def sizes(params: ListParams) -> list[tuple[str, str]]:
 def find(listing: Listing[Any], params: Mapping[str, str]) -> tuple[Page[Any], Sequence[FieldError]]:
     """The page of rows, newest first by default; for invalid parameters an empty page and the errors."""
     try:
-        return find_page(listing, workspace_id(), {"order_type": "DESC", **params}), ()
+        wanted = {"order_type": "DESC", **params}
+        return find_page(listing, workspace_id(), wanted, count_seconds=COUNT_SECONDS), ()
     except Invalid as invalid:
         return Page([], 1, DEFAULT_SIZE, 0), invalid.errors
 
