@@ -49,7 +49,7 @@ def test_yesterdays_visitor_cant_be_recognised(settings: Settings) -> None:
     with time_machine.travel(YESTERDAY, tick=False):
         key = day_key(settings.data_dir, YESTERDAY.date())
         hashes = {visit(desk), visit(desk)}
-        assert hashes == {visitor_hash(key, ADDRESSES[0], BROWSER, 1)}
+        assert hashes == {visitor_hash(key, ADDRESSES[0], BROWSER.encode(), 1)}
         take_in(ingest)
     assert holding(settings.data_dir, key) == [str(YESTERDAY.date())]
     with time_machine.travel(TODAY, tick=False):
@@ -60,7 +60,10 @@ def test_yesterdays_visitor_cant_be_recognised(settings: Settings) -> None:
     assert len(hashes) == 2
     assert holding(settings.data_dir, key) == []
     # the key of that day, asked for now, is another one
-    assert visitor_hash(day_key(settings.data_dir, YESTERDAY.date()), ADDRESSES[0], BROWSER, 1) not in hashes
+    assert (
+        visitor_hash(day_key(settings.data_dir, YESTERDAY.date()), ADDRESSES[0], BROWSER.encode(), 1)
+        not in hashes
+    )
     for each in (desk, ingest):
         each.close()
     tables.engine.dispose()

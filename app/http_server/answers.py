@@ -19,7 +19,7 @@ from app.http_server.connections import abort_connection
 from app.http_server.granian_worker import AsgiProtocol
 from app.http_server.pauses import Pauses
 from app.http_server.pools import Pool, RequestJob
-from app.redirects.compiled_link import Message, start_message
+from app.redirects.compiled_link import start_message
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication, WSGIEnvironment
@@ -60,12 +60,6 @@ class SentFile:
 def send_start(proto: AsgiProtocol, status: str, headers: Headers) -> None:
     pairs = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
     proto.send(start_message(int(status[:3]), pairs))
-
-
-def send_redirect(proto: AsgiProtocol, start: Message) -> None:
-    """Send a redirect, which has no body."""
-    proto.send(start)
-    proto.send(NO_BODY)
 
 
 def send_whole(proto: AsgiProtocol, status: str, headers: Headers, body: bytes) -> None:

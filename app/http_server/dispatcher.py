@@ -19,7 +19,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from werkzeug.exceptions import ClientDisconnected, RequestEntityTooLarge
 
 from app.core.counters import count_redirect
-from app.http_server.answers import AsgiAnswer, SentFile, Streams, StreamStoppedError, send_redirect
+from app.http_server.answers import NO_BODY, AsgiAnswer, SentFile, Streams, StreamStoppedError
 from app.http_server.body_inputs import FailedInput, StreamedInput
 from app.http_server.environ import Environ, build_environ, build_visit_environ, visit_keys
 from app.http_server.granian_worker import AsgiProtocol, Message, Watcher
@@ -94,23 +94,22 @@ class Dispatcher:
         """Answer a request or hand it on. Runs in granian's thread: it never waits and never raises."""
         started = perf_counter_ns()
         try:
-            start = self.answer_from_memory(watcher.scope) if self.is_hot else None
+            scope, proto = watcher.scope, watcher.proto
+            start = (self.fast_path.answer(scope) or self.answer_from_memory(scope)) if self.is_hot else None
             if start is not None:
-                send_redirect(watcher.proto, start)
+                proto.send(start)
+                proto.send(NO_BODY)
                 count_redirect(perf_counter_ns() - started)
             else:
-                self.dispatch(build_environ(watcher.scope), watcher.proto)
+                self.dispatch(build_environ(scope), proto)
         except Exception as error:
             log.exception("a request failed before it was dispatched")
             watcher.err(error)
 
     def answer_from_memory(self, scope: Message) -> Message | None:
         """The message that begins a redirect's answer, if its link is in memory."""
-        start = self.fast_path.answer(scope)
-        if start is None:
-            found = self.front.answer_from_memory(build_visit_environ(scope, self.visit_keys))
-            start = start_message(*found) if found is not None else None
-        return start
+        found = self.front.answer_from_memory(build_visit_environ(scope, self.visit_keys))
+        return start_message(*found) if found is not None else None
 
     def dispatch(self, environ: Environ, proto: AsgiProtocol) -> None:
         if not self.front.names_host(environ):

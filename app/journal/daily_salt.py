@@ -49,11 +49,10 @@ def sweep_keys(data_dir: Path, now: dt.datetime) -> list[dt.date]:
     return over
 
 
-def visitor_hash(key: bytes, address: str, agent: str, owner_id: int) -> str:
-    """11 characters that identify a visitor among one owner's links. `agent` is hashed as it was sent."""
-    said = f"{owner_id}\0{address}\0{agent}".encode("utf-8", "surrogatepass")
+def visitor_hash(key: bytes, address: str, agent: bytes, owner_id: int) -> str:
+    """11 characters that identify a visitor among one owner's links. `agent`: the user agent in UTF-8."""
     hashed = keyed(key).copy()
-    hashed.update(said)
+    hashed.update(b"%d\0%b\0%b" % (owner_id, address.encode("utf-8", "surrogatepass"), agent))
     return b2a_base64(hashed.digest(), newline=False).translate(URL_SAFE, b"=").decode("ascii")
 
 

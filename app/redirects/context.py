@@ -31,10 +31,11 @@ from app.redirects.visitor import Visitor, utm
 
 DAY_MS = 24 * 60 * 60 * 1000
 REREAD_MS = 60 * 1000
+BROWSER_KEYS = ("HTTP_USER_AGENT", "HTTP_ACCEPT_LANGUAGE", "HTTP_REFERER")
 NO_UTM = NO_PLACE = "\t\t"
 
-# the agent as it is hashed; `is_bot` and `bot_name`; and `agent` to `referrer_path`
-Browser = tuple[str, str, str]
+# the agent as `visitor_hash` takes it; `is_bot` and `bot_name`; and `agent` to `referrer_path`
+Browser = tuple[bytes, str, str]
 
 log = logging.getLogger(__name__)
 
@@ -101,24 +102,9 @@ class RedirectContext:
         """Write the visit to the journal before its answer is sent. The journal counts failures itself."""
         self.journal.append(self.line(compiled_link, visitor, destination))
 
-    def record_plain(self, compiled_link: CompiledLink, headers: Mapping[bytes, bytes], address: str) -> None:
-        """The same for a plain link, by the headers of a request without UTM parameters."""
-        sent = headers.get
-        browser = encode_browser(
-            sent(b"user-agent", b"").decode("latin-1"),
-            sent(b"accept-language", b"").decode("latin-1"),
-            sent(b"referer", b"").decode("latin-1"),
-        )
-        location = self.geolocation.find(address)
-        destination = compiled_link.recorded
-        self.journal.append(self.encode_visit(compiled_link, browser, address, location, NO_UTM, destination))
-
     def line(self, compiled_link: CompiledLink, visitor: Visitor, destination: str) -> bytes:
         """The visit as a line of the journal."""
-        sent = visitor.environ.get
-        browser = encode_browser(
-            sent("HTTP_USER_AGENT", ""), sent("HTTP_ACCEPT_LANGUAGE", ""), sent("HTTP_REFERER", "")
-        )
+        browser = encode_browser(*(visitor.environ.get(key, "").encode("latin-1") for key in BROWSER_KEYS))
         marks = encode_utm(*utm(visitor.query)) if "utm_" in visitor.query else NO_UTM
         encoded = cleaned("destination", destination)
         return self.encode_visit(compiled_link, browser, visitor.address, visitor.location, marks, encoded)
@@ -190,11 +176,12 @@ class Today:
 
 
 @cache_texts(2048, max_characters=768, bytes_per_entry=8000)
-def encode_browser(agent: str, languages: str, referrer: str) -> Browser:
+def encode_browser(agent: bytes, languages: bytes, referrer: bytes) -> Browser:
     """All that follows from these three headers, which come together: from a browser that opens several
     links, and from many browsers of one kind that come from one page.
     """
-    visitor = Visitor({"HTTP_USER_AGENT": agent, "HTTP_ACCEPT_LANGUAGE": languages, "HTTP_REFERER": referrer})
+    sent = (agent.decode("latin-1"), languages.decode("latin-1"), referrer.decode("latin-1"))
+    visitor = Visitor(dict(zip(BROWSER_KEYS, sent, strict=True)))
     name, (host, path) = visitor.bot_name, visitor.referrer
     texts = {
         "agent": visitor.agent,
@@ -203,7 +190,7 @@ def encode_browser(agent: str, languages: str, referrer: str) -> Browser:
         "referrer_path": path,
     }
     told = "\t".join(cleaned(field, text) for field, text in texts.items())
-    return visitor.agent, f"{1 if name else 0}\t{cleaned('bot_name', name)}", told
+    return visitor.hashed_agent, f"{1 if name else 0}\t{cleaned('bot_name', name)}", told
 
 
 @cache_texts(4096, max_characters=132, bytes_per_entry=1600)

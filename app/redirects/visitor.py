@@ -55,6 +55,11 @@ class Visitor:
         return sent if sent.isascii() else read(sent)
 
     @property
+    def hashed_agent(self) -> bytes:
+        """The same as `visitor_hash` takes it."""
+        return self.agent.encode("utf-8", "surrogatepass")
+
+    @property
     def bot_name(self) -> str:
         return bot_name(self.agent)
 
@@ -150,7 +155,8 @@ class Visitor:
 
     def day_hash(self, owner_id: int) -> str:
         """The visitor's hash among one owner's links until the UTC day ends, the same as for counting."""
-        return visitor_hash(self.day_key() if self.day_key else b"", self.address, self.agent, owner_id)
+        key = self.day_key() if self.day_key else b""
+        return visitor_hash(key, self.address, self.hashed_agent, owner_id)
 
 
 def address_of(environ: Mapping[str, Any], proxies: int) -> str:

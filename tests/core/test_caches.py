@@ -230,9 +230,9 @@ WORST: dict[str, Callable[[int], tuple[Any, ...]]] = {
     "redirects/bots.py known_bot_name": lambda n: (latin(n, 512),),
     "redirects/user_agent.py known_device": lambda n: (wide(n, 512),),
     "redirects/context.py encode_browser": lambda n: (
-        latin(n, 512),
-        ",".join([f"{n:06}", *(f"{chr(97 + i)}a" for i in range(10))]),
-        f"https://{n}.example/{wide(n, 50).encode().decode('latin-1')}",
+        latin(n, 512).encode("latin-1"),
+        ",".join([f"{n:06}", *(f"{chr(97 + i)}a" for i in range(10))]).encode(),
+        f"https://{n}.example/{wide(n, 50)}".encode(),
     ),
     "redirects/context.py encode_location": lambda n: ("DE", "EU", wide(n, 128)),
     "redirects/context.py encode_utm": lambda n: (wide(n, 80), wide(n, 80), wide(n, 80)),

@@ -104,14 +104,14 @@ def test_a_full_disk_has_no_key_until_there_is_room(tmp_path: Path, monkeypatch:
 
 
 VISITORS = {
-    "the visitor": (KEY, "192.0.2.1", "Mozilla/5.0", 7),
-    "another key": (bytes(32), "192.0.2.1", "Mozilla/5.0", 7),
-    "another address": (KEY, "192.0.2.2", "Mozilla/5.0", 7),
-    "another agent": (KEY, "192.0.2.1", "Mozilla/5.0 ", 7),
-    "another owner": (KEY, "192.0.2.1", "Mozilla/5.0", 8),
-    "the border between fields": (KEY, "92.0.2.1", "Mozilla/5.0", 71),
-    "an agent that is no text": (KEY, "192.0.2.1", "\udcff", 7),
-    "no agent": (KEY, "192.0.2.1", "", 7),
+    "the visitor": (KEY, "192.0.2.1", b"Mozilla/5.0", 7),
+    "another key": (bytes(32), "192.0.2.1", b"Mozilla/5.0", 7),
+    "another address": (KEY, "192.0.2.2", b"Mozilla/5.0", 7),
+    "another agent": (KEY, "192.0.2.1", b"Mozilla/5.0 ", 7),
+    "another owner": (KEY, "192.0.2.1", b"Mozilla/5.0", 8),
+    "the border between fields": (KEY, "92.0.2.1", b"Mozilla/5.0", 71),
+    "an agent that is no text": (KEY, "192.0.2.1", b"\xff", 7),
+    "no agent": (KEY, "192.0.2.1", b"", 7),
 }
 
 

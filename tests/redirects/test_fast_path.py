@@ -55,6 +55,7 @@ LEFT = {
     "prefetch": scope(AGENT, (b"sec-purpose", b"prefetch")),
     "prefetch of old": scope(AGENT, (b"x-moz", b"prefetch")),
     "preview": scope(AGENT, (b"purpose", b"preview")),
+    "headers too long for a cache": scope((b"user-agent", b"a" * 800)),
     "a header twice": scope(AGENT, (b"accept-language", b"de"), (b"accept-language", b"fr")),
     "UTM parameters": scope(AGENT, query_string=b"utm_source=letter"),
     "percent": scope(AGENT, path=b"/%61bc"),

@@ -25,7 +25,7 @@ ENVIRONS = {
     "a bot": {"HTTP_USER_AGENT": "curl/8.5.0"},
     "what would part fields or lines": {
         "HTTP_USER_AGENT": "a\tb\nc\x00d\x85e",
-        "HTTP_REFERER": "https://news.example/\ta\u2028b",
+        "HTTP_REFERER": as_sent("https://news.example/\ta\u2028b"),
         "HTTP_ACCEPT_LANGUAGE": "d\te",
         "QUERY_STRING": "utm_source=%09%0A%00&utm_medium=%ED%A0%80&utm_campaign=\ud800",
     },
