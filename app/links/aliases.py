@@ -75,7 +75,12 @@ def read_alias(text: str) -> str:
 
 
 def random_alias() -> str:
-    return "".join(secrets.choice(RANDOM_CHARACTERS) for _ in range(RANDOM_LENGTH))
+    drawn = secrets.randbelow(len(RANDOM_CHARACTERS) ** RANDOM_LENGTH)  # once: this is done within a write
+    alias = ""
+    for _ in range(RANDOM_LENGTH):
+        drawn, place = divmod(drawn, len(RANDOM_CHARACTERS))
+        alias += RANDOM_CHARACTERS[place]
+    return alias
 
 
 def is_like_random(text: str) -> bool:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
-from sqlalchemy import and_, bindparam, delete, func, select, update
+from sqlalchemy import ColumnElement, Select, and_, bindparam, delete, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
@@ -25,6 +25,7 @@ from app.core.error_boundary import ErrorBoundary
 from app.core.errors import Busy
 from app.core.extensions import db
 from app.core.leases import claim, is_due, is_free, precise_now
+from app.core.prepared import PreparedSelect
 from app.core.urls import split_address
 from app.input.parsers import Rejected
 from app.links import destination_page
@@ -70,12 +71,17 @@ def site_of(url: str) -> str:
 
 # --- which are wanted
 
-# built once, because each new link asks; without rows the user wants no icons
-NOTED_HERE = and_(
-    Favicon.workspace_id == bindparam("workspace_id"), Favicon.site.in_(bindparam("sites", expanding=True))
-)
-NOTED = select(Favicon.site, Favicon.due, Favicon.datetime).select_from(User).outerjoin(Favicon, NOTED_HERE)
-NOTED = NOTED.where(User.id == bindparam("user_id"), User.fetches_favicons)
+
+def select_noted(condition: ColumnElement[bool]) -> Select[str, dt.datetime | None, dt.datetime]:
+    """Which of a workspace's sites are noted. Without any row the user wants no icons."""
+    here = and_(Favicon.workspace_id == bindparam("workspace_id"), condition)
+    noted = select(Favicon.site, Favicon.due, Favicon.datetime).select_from(User).outerjoin(Favicon, here)
+    return noted.where(User.id == bindparam("user_id"), User.fetches_favicons)
+
+
+# each new link asks for its site, while it holds the lock of writes
+NOTED_SITE = PreparedSelect(select_noted(Favicon.site == bindparam("site")))
+NOTED_SITES = select_noted(Favicon.site.in_(bindparam("sites", expanding=True)))
 
 
 def request_icons(workspace_id: int, user_id: int, destinations: Iterable[str]) -> None:
@@ -104,8 +110,13 @@ def request_icons(workspace_id: int, user_id: int, destinations: Iterable[str]) 
 
 def are_settled(workspace_id: int, user_id: int, sites: Sequence[str]) -> bool:
     """Whether there is nothing to note: all sites were noted lately, or the user wants no icons."""
-    params = {"workspace_id": workspace_id, "user_id": user_id, "sites": sites}
-    found, oldest = db.session.connection().execute(NOTED, params).all(), now() - FRESH
+    whose = {"workspace_id": workspace_id, "user_id": user_id}
+    found: Sequence[Any]
+    if len(sites) == 1:
+        found = NOTED_SITE.all(db.session, {**whose, "site": sites[0]})
+    else:
+        found = db.session.connection().execute(NOTED_SITES, {**whose, "sites": sites}).all()
+    oldest = now() - FRESH
     noted = {row.site for row in found if row.site and (row.due or row.datetime >= oldest)}
     return not found or noted.issuperset(sites)
 
