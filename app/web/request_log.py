@@ -47,10 +47,11 @@ def request_id_of(sent: str) -> str:
 def finish(response: Response) -> Response:
     response.headers["X-Request-Id"] = g.request_id
     # health checks come every few seconds, and tell nothing while all is well
-    is_quiet = first_segment(request.path) in OPERATORS and response.status_code < HTTPStatus.BAD_REQUEST
+    path = request.path
+    is_quiet = first_segment(path) in OPERATORS and response.status_code < HTTPStatus.BAD_REQUEST
     fields = {
         "method": request.method,
-        "path": quote(request.path, safe="/~+@:"),
+        "path": quote(path, safe="/~+@:"),
         "status": response.status_code,
         "ms": round((time.perf_counter() - g.began) * 1000, 1),
     }

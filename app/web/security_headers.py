@@ -22,8 +22,10 @@ def init_app(app: Flask) -> None:
 
 def add(response: Response) -> Response:
     secure = dict([HSTS]) if request.is_secure else {}
+    given = {name.lower() for name, _ in response.headers}  # `setdefault` makes an exception for each
     for name, value in {**ALWAYS, **secure, **headers_for(response)}.items():
-        response.headers.setdefault(name, value)
+        if name.lower() not in given:
+            response.headers.add(name, value)
     return response
 
 
