@@ -225,22 +225,28 @@ def is_idle(server: Server) -> bool:
 @contextmanager
 def nginx(directory: Path) -> Iterator[str]:
     """Runs an nginx with a constant redirect on the service's core. Yields its address."""
-    port, base = free_port(), directory / "nginx"
+    with nginx_with(directory, "location / { return 302 https://example.com/a/page?x=1; }") as site:
+        yield f"{site}/"
+
+
+@contextmanager
+def nginx_with(directory: Path, places: str, name: str = "nginx") -> Iterator[str]:
+    """Runs an nginx with these lines for its one server. Yields its scheme, host and port."""
+    port, base = free_port(), directory / name
     base.mkdir()
-    paths = " ".join(
-        f"{kind}_temp_path {base}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    )
+    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    paths = " ".join(f"{kind}_temp_path {base}/{kind};" for kind in kinds)
+    user = "user root root; " if os.geteuid() == 0 else ""  # else it may not read the directory
     (base / "nginx.conf").write_text(
-        f"daemon off; worker_processes 1; pid {base}/pid; error_log {base}/error.log; events {{}}\n"
+        f"{user}daemon off; worker_processes 1; pid {base}/pid; error_log {base}/error.log; events {{}}\n"
         f"http {{ access_log off; {paths} keepalive_requests 100000000;\n"
-        f"  server {{ listen 127.0.0.1:{port};\n"
-        "    location / { return 302 https://example.com/a/page?x=1; } } }\n"
+        f"  server {{ listen 127.0.0.1:{port};\n    {places} }} }}\n"
     )
     with on_core(1):
         process = subprocess.Popen(["nginx", "-p", str(base), "-c", str(base / "nginx.conf"), "-e", "stderr"])
     try:
         wait_for(lambda: (base / "pid").exists(), "nginx", 10)
-        yield f"http://127.0.0.1:{port}/"
+        yield f"http://127.0.0.1:{port}"
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(10)
