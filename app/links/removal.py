@@ -21,7 +21,7 @@ from app.events.drafts import record_purge
 from app.links import previous_uploads, uploads
 from app.links.aliases import HELD, claim, claim_random, key_of
 from app.links.change_events import record_changes
-from app.links.favicons import request_icons
+from app.links.favicon_requests import request_icons
 from app.links.history import PICTURES, note
 from app.links.invalidation import place_of, replan
 from app.links.models import Alias, Link, LinkChange
