@@ -91,7 +91,7 @@ def read_blocks(table: Table, workspace_id: int) -> list[Block]:
     return [Block(*row) for row in db.session.execute(wanted)]
 
 
-def split(blocks: Sequence[Block], most: int = PARTS) -> list[ListPart]:
+def split(blocks: Sequence[Block], most: int) -> list[ListPart]:
     """The owner's blocks as at most `most` parts that follow one another, each about as long."""
     length = max(LEAST_OF_PART, -(-len(blocks) // most))
     some = [blocks[start : start + length] for start in range(0, len(blocks), length)]

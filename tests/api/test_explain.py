@@ -324,6 +324,6 @@ def test_nothing_of_who_asks_is_used(api: Api, alice: User, make_link: Callable[
 def test_the_parts_that_a_real_visitor_has_are_all_supposable() -> None:
     parts = {name for name, part in vars(Visitor).items() if isinstance(part, property)}
     raw = {"address", "peer", "agent", "bot_name", "is_bot", "is_head", "is_prefetch", "refuses_pixels"}
-    raw |= {"is_in_web_view", "is_preview_bot"}  # derived from the user agent alone
+    raw |= {"is_in_web_view", "is_preview_bot", "hashed_agent"}  # derived from the user agent alone
     read = {"language", "languages", "device", "location"}  # derived from parts that can be simulated
     assert parts - raw - read <= set(VISITOR)

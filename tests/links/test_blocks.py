@@ -130,10 +130,9 @@ SPLITS: dict[str, tuple[list[Block], list[ListPart]]] = {
 
 @pytest.mark.parametrize("name", SPLITS)
 def test_parts_hold_all_blocks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.input.blocks.PARTS", 2)
     monkeypatch.setattr("app.input.blocks.LEAST_OF_PART", 1)
     blocks, parts = SPLITS[name]
-    assert split(blocks) == parts
+    assert split(blocks, 2) == parts
 
 
 FILTERS = {
