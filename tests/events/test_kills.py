@@ -165,7 +165,12 @@ def check_feed(make_server: Callable[..., Server], visits: int, kills: int) -> N
         while thread.is_alive():
             wait_for(lambda: is_serving(server), "a web process", seconds=SECONDS)
             thread.join(0.2)
-    wait_for(lambda: set(counted_visits(server)) >= crowd.answered, "all rows", seconds=4 * SECONDS)
+    # the main process may give up after the last visit, too
+    wait_for(
+        lambda: is_serving(server) and set(counted_visits(server)) >= crowd.answered,
+        "all rows",
+        seconds=4 * SECONDS,
+    )
     wait_for(lambda: is_serving(server) and server.is_ready(), "a ready server", seconds=SECONDS)
     # a worker that was just started may have stored all clicks before it has given the change its place
     wait_for(lambda: not waiting_changes(server), "the changes' places", seconds=SECONDS)
