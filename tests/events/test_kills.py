@@ -55,7 +55,7 @@ class Crowd:
         while line.sock is None:
             try:
                 line.connect()
-            except ConnectionRefusedError:
+            except (ConnectionRefusedError, ConnectionResetError):  # or nobody has taken it up
                 time.sleep(0.05)
 
     def next_number(self) -> str:
