@@ -1,8 +1,8 @@
 """Rate of redirects of a hot plain link, all clicks counted, beside nginx's: `python -m bench.redirects`
 
 wrk with 32 connections loads one core; the whole service, one web process and the worker, runs on another.
-nginx answers a constant redirect on that same core, in turn, while the service is idle. Our rate is given
-as a part of its rate.
+nginx answers a constant redirect on that same core, in turn, while the service is idle; so does granian with
+the smallest ASGI application. Our rate is given as a part of theirs.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import sqlite3
 import statistics
 import subprocess
@@ -21,13 +22,15 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from app.analytics.lag import journal_state
 from app.analytics.offsets import Offsets
 from app.core.scheduling import LONG_MS, SHORT_MS, set_slice
 from app.journal import segments
-from tests.server import BROWSER, Server, free_port, wait_for
+from tests.server import BROWSER, ROOT, Server, free_port, wait_for
 from tests.slices import read_slice
 
 RATIO, P99_MS, CONNECTIONS = 0.40, 5.0, 32
@@ -55,6 +58,14 @@ class Load:
     failed: int
 
 
+class Round(NamedTuple):
+    """What each gave, one after the other."""
+
+    nginx: Load
+    granian: Load
+    ours: Load
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--seconds", type=int, default=5, help="of load in each round")
@@ -64,9 +75,10 @@ def main() -> None:
     with (
         tempfile.TemporaryDirectory() as directory,
         nginx(Path(directory)) as limit,
+        bare_granian() as bare,
         service(Path(directory)) as server,
     ):
-        report(server, limit, options.seconds, options.rounds)
+        report(server, limit, bare, options.seconds, options.rounds)
 
 
 def require_programs(*programs: str) -> None:
@@ -74,22 +86,28 @@ def require_programs(*programs: str) -> None:
         sys.exit(f"This needs {' and '.join(missing)}: apt-get install {' '.join(missing)}")
 
 
-def report(server: Server, limit: str, seconds: int, rounds: int) -> None:
+def report(server: Server, limit: str, bare: str, seconds: int, rounds: int) -> None:
     print(TABLE.format("", "answers/s", "p99 ms", "answers", "clicks"))
-    load(f"{server.url}/hot", 1)  # the first second is not measured
-    pairs = [one_round(server, limit, seconds) for _ in range(rounds)]
-    ratio = statistics.median(ours.rate / theirs.rate for ours, theirs in pairs)
-    p99 = statistics.median(ours.p99_ms for ours, _ in pairs)
+    for url in (bare, f"{server.url}/hot"):
+        load(url, 1)  # the first second is not measured
+    found = [one_round(server, limit, bare, seconds) for _ in range(rounds)]
+    ratio = statistics.median(one.ours.rate / one.nginx.rate for one in found)
+    of_bare = statistics.median(one.ours.rate / one.granian.rate for one in found)
+    p99 = statistics.median(one.ours.p99_ms for one in found)
     exact_round(server)
     print(f"ratio {ratio:.2f} (at least {RATIO}), p99 {p99:.1f} ms (at most {P99_MS:g}), medians of {rounds}")
+    print(f"{of_bare:.2f} of granian as it comes")
     if ratio < RATIO or p99 > P99_MS:
         sys.exit("BELOW TARGET")
 
 
-def one_round(server: Server, limit: str, seconds: int) -> tuple[Load, Load]:
-    wait_for(lambda: is_idle(server), "the rows of all clicks")  # or the worker takes a part of nginx's core
-    theirs = load(limit, seconds)
-    print(TABLE.format("nginx", f"{theirs.rate:,.0f}", f"{theirs.p99_ms:.2f}", f"{theirs.answers:,}", ""))
+def one_round(server: Server, limit: str, bare: str, seconds: int) -> Round:
+    wait_for(
+        lambda: is_idle(server), "the rows of all clicks"
+    )  # or the worker takes a part of the others' core
+    theirs = {name: load(url, seconds) for name, url in (("nginx", limit), ("granian", bare))}
+    for name, one in theirs.items():
+        print(TABLE.format(name, f"{one.rate:,.0f}", f"{one.p99_ms:.2f}", f"{one.answers:,}", ""))
     before = clicks(server)
     ours = load(f"{server.url}/hot", seconds)
     time.sleep(2)  # the contract's time for a click to show
@@ -101,7 +119,7 @@ def one_round(server: Server, limit: str, seconds: int) -> tuple[Load, Load]:
     )
     if ours.failed or not ours.answers <= counted <= ours.answers + CONNECTIONS:
         sys.exit(f"WRONG: {ours.failed} failed, {counted} clicks for {ours.answers} answers")
-    return ours, theirs
+    return Round(theirs["nginx"], theirs["granian"], ours)
 
 
 def exact_round(server: Server) -> None:
@@ -227,6 +245,27 @@ def nginx(directory: Path) -> Iterator[str]:
     """Runs an nginx with a constant redirect on the service's core. Yields its address."""
     with nginx_with(directory, "location / { return 302 https://example.com/a/page?x=1; }") as site:
         yield f"{site}/"
+
+
+@contextmanager
+def bare_granian() -> Iterator[str]:
+    """Runs granian as it comes, with an application that does nothing, on the service's core."""
+    port = free_port()
+    options = ["--interface", "asgi", "--host", "127.0.0.1", "--port", str(port), "--log-level", "error"]
+    command = [sys.executable, "-m", "granian", *options, "--workers", "1", "bench._constant_redirect:app"]
+    with on_core(1):
+        process = subprocess.Popen(command, cwd=ROOT)
+    try:
+        wait_for(partial(is_open, port), "granian", 10)
+        yield f"http://127.0.0.1:{port}/"
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def is_open(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 @contextmanager
