@@ -24,7 +24,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from bench.redirects import load, nginx_with, on_core, require_programs, service
+from bench.redirects import load, nginx_with, require_programs, running, service
 from tests.server import free_port, wait_for
 
 DESTINATION, ALIAS = "https://example.com/a/page?x=1", "hot"
@@ -142,9 +142,16 @@ def mariadb(directory: Path, password: str) -> Iterator[str]:
     user = ["--user=root"] if os.geteuid() == 0 else []
     install = ["mariadb-install-db", "--no-defaults", f"--datadir={data}", "--skip-test-db", *user]
     subprocess.run([*install, "--auth-root-authentication-method=normal"], check=True, capture_output=True)
-    where = [f"--datadir={data}", f"--socket={socket}", "--bind-address=127.0.0.1", f"--port={port}"]
-    with running(
-        ["mariadbd", "--no-defaults", *where, f"--pid-file={directory}/mariadb.pid", *user], directory
+    where = [
+        f"--datadir={data}",
+        f"--socket={socket}",
+        "--bind-address=127.0.0.1",
+        f"--port={port}",
+        f"--pid-file={data}.pid",
+    ]
+    with (
+        (directory / "mariadb.log").open("wb") as log,
+        running(["mariadbd", "--no-defaults", *where, *user], stdout=log, stderr=log),
     ):
         client = ["mariadb", "--no-defaults", "--user=root", f"--socket={socket}"]
         wait_for(lambda: succeeds([*client, "-e", "SELECT 1"]), "MariaDB", 60)
@@ -160,22 +167,13 @@ def php(directory: Path) -> Iterator[Path]:
     if not found:
         raise SystemExit("YOURLS needs PHP with FPM.")
     socket, config = directory / "fpm.sock", directory / "fpm.conf"
-    whole = {"error_log": directory / "fpm.log", "daemonize": "no"}
     pool = {"listen": socket, "listen.mode": "0666", "pm": "static", "pm.max_children": CHILDREN}
     if os.geteuid() == 0:
         pool |= {"user": "root", "group": "root"}
-    config.write_text(
-        "\n".join(
-            [
-                "[global]",
-                *(f"{k} = {v}" for k, v in whole.items()),
-                "[www]",
-                *(f"{k} = {v}" for k, v in pool.items()),
-            ]
-        )
-    )
+    lines = [f"{name} = {value}" for name, value in pool.items()]
+    config.write_text("\n".join(["[global]", f"error_log = {directory}/fpm.log", "[www]", *lines]))
     options = ["--allow-to-run-as-root"] if os.geteuid() == 0 else []
-    with running([str(found[-1]), "--nodaemonize", *options, "--fpm-config", str(config)], directory):
+    with running([str(found[-1]), "--nodaemonize", *options, "--fpm-config", str(config)]):
         wait_for(socket.exists, "PHP-FPM", 10)
         yield socket
 
@@ -211,32 +209,17 @@ def kutt(source: Path, directory: Path) -> Iterator[str]:
     environ = {**os.environ, **settings, "NODE_ENV": "production"}
     migrate = ["node", "node_modules/knex/bin/cli.js", "migrate:latest"]
     subprocess.run(migrate, cwd=root, env=environ, check=True, capture_output=True)
-    with running(["node", "server/server.js", "--production"], root, environ):
+    with (
+        (root / "log").open("wb") as log,
+        running(["node", "server/server.js", "--production"], cwd=root, env=environ, stdout=log, stderr=log),
+    ):
         wait_for(lambda: succeeds(["curl", "-sf", "-o", os.devnull, f"{site}/api/v2/health"]), "Kutt", 30)
         who = {"email": "bench@example.com", "password": password}
         send(f"{site}/api/auth/create-admin", who)
-        token = json.loads(send(f"{site}/api/auth/login", who))[
-            "token"
-        ]  # the first answer's is good for nothing
+        # the token of the answer before names no user
+        token = json.loads(send(f"{site}/api/auth/login", who))["token"]
         send(f"{site}/api/links", {"target": DESTINATION, "customurl": ALIAS}, {"Cookie": f"token={token}"})
         yield f"{site}/{ALIAS}"
-
-
-# -------------------------------------------------------------------- processes
-
-
-@contextmanager
-def running(
-    command: Sequence[str], directory: Path, environ: Mapping[str, str] | None = None
-) -> Iterator[None]:
-    """Runs a program on the servers' core, and ends it afterwards."""
-    with (directory / f"{Path(command[0]).name}.log").open("ab") as log, on_core(1):
-        process = subprocess.Popen(command, cwd=directory, env=environ, stdout=log, stderr=subprocess.STDOUT)
-    try:
-        yield
-    finally:
-        process.terminate()
-        process.wait(60)
 
 
 def succeeds(command: Sequence[str]) -> bool:

@@ -11,7 +11,6 @@ import argparse
 import os
 import re
 import shutil
-import signal
 import socket
 import sqlite3
 import statistics
@@ -19,12 +18,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from app.analytics.lag import journal_state
 from app.analytics.offsets import Offsets
@@ -102,9 +101,8 @@ def report(server: Server, limit: str, bare: str, seconds: int, rounds: int) -> 
 
 
 def one_round(server: Server, limit: str, bare: str, seconds: int) -> Round:
-    wait_for(
-        lambda: is_idle(server), "the rows of all clicks"
-    )  # or the worker takes a part of the others' core
+    # or the worker takes a part of the others' core
+    wait_for(lambda: is_idle(server), "the rows of all clicks")
     theirs = {name: load(url, seconds) for name, url in (("nginx", limit), ("granian", bare))}
     for name, one in theirs.items():
         print(TABLE.format(name, f"{one.rate:,.0f}", f"{one.p99_ms:.2f}", f"{one.answers:,}", ""))
@@ -253,14 +251,9 @@ def bare_granian() -> Iterator[str]:
     port = free_port()
     options = ["--interface", "asgi", "--host", "127.0.0.1", "--port", str(port), "--log-level", "error"]
     command = [sys.executable, "-m", "granian", *options, "--workers", "1", "bench._constant_redirect:app"]
-    with on_core(1):
-        process = subprocess.Popen(command, cwd=ROOT)
-    try:
+    with running(command, cwd=ROOT):
         wait_for(partial(is_open, port), "granian", 10)
         yield f"http://127.0.0.1:{port}/"
-    finally:
-        process.terminate()
-        process.wait(10)
 
 
 def is_open(port: int) -> bool:
@@ -281,14 +274,21 @@ def nginx_with(directory: Path, places: str, name: str = "nginx") -> Iterator[st
         f"http {{ access_log off; {paths} keepalive_requests 100000000;\n"
         f"  server {{ listen 127.0.0.1:{port};\n    {places} }} }}\n"
     )
-    with on_core(1):
-        process = subprocess.Popen(["nginx", "-p", str(base), "-c", str(base / "nginx.conf"), "-e", "stderr"])
-    try:
-        wait_for(lambda: (base / "pid").exists(), "nginx", 10)
+    with running(["nginx", "-p", str(base), "-c", str(base / "nginx.conf"), "-e", "stderr"]):
+        wait_for((base / "pid").exists, "nginx", 10)
         yield f"http://127.0.0.1:{port}"
+
+
+@contextmanager
+def running(command: Sequence[str], **options: Any) -> Iterator[None]:
+    """Runs a program on the servers' core, and ends it afterwards. `options`: those of `Popen`."""
+    with on_core(1):
+        process = subprocess.Popen(command, **options)
+    try:
+        yield
     finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(10)
+        process.terminate()
+        process.wait(60)
 
 
 if __name__ == "__main__":

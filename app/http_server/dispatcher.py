@@ -107,7 +107,7 @@ class Dispatcher:
             watcher.err(error)
 
     def answer_from_memory(self, scope: Message) -> Message | None:
-        """The message that begins a redirect's answer, if its link is in memory."""
+        """The message that begins a redirect's answer, by the front, if its link is in memory."""
         found = self.front.answer_from_memory(build_visit_environ(scope, self.visit_keys))
         return start_message(*found) if found is not None else None
 
