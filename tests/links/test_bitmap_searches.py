@@ -59,10 +59,15 @@ def alice(
         factory.link(user, url, id=id_, is_enabled=id_ != OFF, **columns)
     factory.link(other, "others-summer-sale", id=7, location_url="https://shop.example/winter")
     session.commit()
-    monkeypatch.setattr(search, "workspace_id", lambda: access_of(user).workspace_id)  # of a request
+    search_with_bitmaps(user, monkeypatch)
+    return user
+
+
+def search_with_bitmaps(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the bitmaps of a user's links, and have searches look as in a request of this user."""
+    monkeypatch.setattr(search, "workspace_id", lambda: access_of(user).workspace_id)
     monkeypatch.setattr(search, "own_host", lambda: "localhost")
     make_bitmaps(user)
-    return user
 
 
 def make_bitmaps(user: User) -> None:

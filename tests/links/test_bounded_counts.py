@@ -15,7 +15,7 @@ from app.input.blocks import BLOCK_BITS
 from app.input.listing import Page, find_page
 from app.links.models import Link
 from tests.factories import Factory
-from tests.links.test_bitmap_searches import make_bitmaps
+from tests.links.test_bitmap_searches import search_with_bitmaps
 
 pytestmark = pytest.mark.databases
 
@@ -46,9 +46,7 @@ def alice(
         title = "rarely found" if id_ in RARE else None
         factory.link(user, f"link-{len(IDS) - IDS.index(id_):02}", id=id_, title=title)
     session.commit()
-    monkeypatch.setattr("app.dashboard.links.search.workspace_id", lambda: access_of(user).workspace_id)
-    monkeypatch.setattr("app.dashboard.links.search.own_host", lambda: "localhost")
-    make_bitmaps(user)
+    search_with_bitmaps(user, monkeypatch)
     return user
 
 
