@@ -49,6 +49,7 @@ CUTS = tuple(slice(limit) for limit in LIMITS)  # made once: this runs for every
 LIMIT = dict(zip(Visit._fields[-len(LIMITS) :], CUTS, strict=True))
 LONGEST_LINE = 32 * 1024  # more than all of them in four-byte characters: a longer line is damage
 NUMBERS = 4
+NO_UTM = "\t\t"  # three empty fields
 
 # C0, DEL, C1, and the two separators that some programs take for the end of a line
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
@@ -73,6 +74,11 @@ def cleaned(name: str, text: str) -> str:
     """The text as the field of that name holds it: cut and without control characters."""
     text = text[LIMIT[name]]
     return text if text.isprintable() else clean(text)
+
+
+def encode_ending(destination: str, utm: str = NO_UTM) -> str:
+    """The fields of a line from `utm_source` to its end. `utm`: the three parameters as the line has them."""
+    return f"{utm}\t{cleaned('destination', destination)}"
 
 
 def clean(text: str) -> str:

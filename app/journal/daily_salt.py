@@ -19,7 +19,7 @@ from app.core.durable_files import MARK, create_file
 from app.core.error_boundary import ErrorBoundary
 
 KEY_BYTES = 32
-HASH_BYTES = 8
+HASH_BYTES, HASH_CHARACTERS = 8, 11
 GRACE = dt.timedelta(hours=1)  # for requests that were under way at midnight
 URL_SAFE = bytes.maketrans(b"+/", b"-_")
 
@@ -52,8 +52,8 @@ def sweep_keys(data_dir: Path, now: dt.datetime) -> list[dt.date]:
 def visitor_hash(key: bytes, address: str, agent: bytes, owner_id: int) -> str:
     """11 characters that identify a visitor among one owner's links. `agent`: the user agent in UTF-8."""
     hashed = keyed(key).copy()
-    hashed.update(b"%d\0%b\0%b" % (owner_id, address.encode("utf-8", "surrogatepass"), agent))
-    return b2a_base64(hashed.digest(), newline=False).translate(URL_SAFE, b"=").decode("ascii")
+    hashed.update(f"{owner_id}\0{address}\0".encode("utf-8", "surrogatepass") + agent)
+    return b2a_base64(hashed.digest())[:HASH_CHARACTERS].translate(URL_SAFE).decode("ascii")
 
 
 @lru_cache(maxsize=1)  # the key of one day at a time

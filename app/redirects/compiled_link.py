@@ -9,7 +9,7 @@ from http import HTTPStatus
 from sys import getsizeof
 from typing import TYPE_CHECKING, Any
 
-from app.journal.codec import cleaned
+from app.journal.codec import encode_ending
 from app.redirects.location import encode_location, with_query
 from app.redirects.queries import NAMES, OPTIONS
 from app.redirects.targets import Targets, compiled_targets
@@ -65,10 +65,10 @@ class CompiledLink(Columns):
     made: float = field(default_factory=time.monotonic)
     journaled: int | None = None
     journaled_until: float = 0.0
-    # of a plain link, made once: the message that begins each answer, with headers as they are sent; and its
-    # destination as the lines of its visits have it
+    # of a plain link, made once: the message that begins each answer, with headers as they are sent; and the
+    # end of the lines of its visits, which name its destination
     start: Message = field(default_factory=dict)
-    recorded: str = ""
+    line_ending: str = ""
 
     @property
     def utm(self) -> tuple[tuple[str, str], ...]:
@@ -112,7 +112,7 @@ def compile_link(
     if location and compiled_link.is_open and is_the_same_for_all(compiled_link):
         compiled_link.is_plain = True
         compiled_link.start = start_message(compiled_link.http_status_code, redirect_headers(location))
-        compiled_link.recorded = cleaned("destination", compiled_link.location_url)
+        compiled_link.line_ending = encode_ending(compiled_link.location_url)
     return compiled_link
 
 

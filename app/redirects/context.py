@@ -18,7 +18,7 @@ from app.core.caches import cache_texts
 from app.core.config import Settings
 from app.geo.lookup import UNKNOWN, GeoDatabase, Location, database_path
 from app.geo.validate import FIRST_SECONDS, Vetting
-from app.journal.codec import cleaned, framed
+from app.journal.codec import NO_UTM, cleaned, encode_ending, framed
 from app.journal.daily_salt import KEY_BYTES, day_key, visitor_hash
 from app.journal.segments import directory_of
 from app.journal.writer import Journal
@@ -32,7 +32,7 @@ from app.redirects.visitor import Visitor, utm
 DAY_MS = 24 * 60 * 60 * 1000
 REREAD_MS = 60 * 1000
 BROWSER_KEYS = ("HTTP_USER_AGENT", "HTTP_ACCEPT_LANGUAGE", "HTTP_REFERER")
-NO_UTM = NO_PLACE = "\t\t"
+NO_PLACE = "\t\t"
 
 # the agent as `visitor_hash` takes it; `is_bot` and `bot_name`; and `agent` to `referrer_path`
 Browser = tuple[bytes, str, str]
@@ -106,8 +106,8 @@ class RedirectContext:
         """The visit as a line of the journal."""
         browser = encode_browser(*(visitor.environ.get(key, "").encode("latin-1") for key in BROWSER_KEYS))
         marks = encode_utm(*utm(visitor.query)) if "utm_" in visitor.query else NO_UTM
-        encoded = cleaned("destination", destination)
-        return self.encode_visit(compiled_link, browser, visitor.address, visitor.location, marks, encoded)
+        ending = encode_ending(destination, marks)
+        return self.encode_visit(compiled_link, browser, visitor.address, visitor.location, ending)
 
     def encode_visit(
         self,
@@ -115,18 +115,15 @@ class RedirectContext:
         browser: Browser,
         address: str,
         location: Location,
-        marks: str,
-        destination: str,
+        ending: str,
     ) -> bytes:
-        """The line of a visit now, of fields as they are encoded."""
+        """The line of a visit now, of fields as they are encoded. `ending`: of `encode_ending`."""
         time_ms = time.time_ns() // 1_000_000
         workspace = compiled_link.workspace_id
         agent, bot, told = browser
         who = visitor_hash(self.today.key(time_ms), address, agent, workspace)
         place = NO_PLACE if location is UNKNOWN else encode_location(*location)
-        return framed(
-            f"{time_ms}\t{compiled_link.id}\t{workspace}\t{bot}\t{who}\t{place}\t{told}\t{marks}\t{destination}"
-        )
+        return framed(f"{time_ms}\t{compiled_link.id}\t{workspace}\t{bot}\t{who}\t{place}\t{told}\t{ending}")
 
     def close(self) -> None:
         """Close what was opened, when the process ends."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from app.core.caches import TooLongError
 from app.redirects.compiled_link import Message
-from app.redirects.context import NO_UTM, encode_browser
+from app.redirects.context import encode_browser
 from app.redirects.visitor import PREFETCH_HEADERS
 from app.redirects.wsgi import Front
 
@@ -35,22 +35,21 @@ class FastPath:
     def answer(self, scope: Mapping[str, Any]) -> Message | None:
         """Record a visit. Returns the message that begins its answer, which has no body; None if `Front` has
         to answer."""
-        sent, path = scope["headers"], scope["raw_path"]
+        sent, query, path = scope["headers"], scope["query_string"], scope["raw_path"].decode("latin-1")
         headers: dict[bytes, bytes] = dict(sent)
         if (
             not self.is_open
             or scope["method"] != "GET"
             or scope["scheme"] != "http"
-            or b"%" in path
-            or b"utm_" in scope["query_string"]
+            or "%" in path
+            or (query and b"utm_" in query)  # to look into bytes takes five times as long as into a text
             or len(headers) != len(sent)  # one was sent twice
             or not PREFETCH_HEADERS.isdisjoint(headers)
             or self.front.is_draining
         ):
             return None
         told = headers.get
-        spelling = told(b"host", b"").decode("latin-1"), path.decode("latin-1")
-        compiled_link = self.compiled_links.spellings.get(spelling)
+        compiled_link = self.compiled_links.spellings.get((told(b"host", b"").decode("latin-1"), path))
         if compiled_link is None or compiled_link.is_gone or not compiled_link.is_plain:
             return None
         try:
@@ -60,8 +59,6 @@ class FastPath:
         except TooLongError:
             return None
         context, address = self.redirect_context, scope["client"][0]
-        location, destination = context.geolocation.find(address), compiled_link.recorded
-        context.journal.append(
-            context.encode_visit(compiled_link, browser, address, location, NO_UTM, destination)
-        )
+        location, ending = context.geolocation.find(address), compiled_link.line_ending
+        context.journal.append(context.encode_visit(compiled_link, browser, address, location, ending))
         return compiled_link.start
