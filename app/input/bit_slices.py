@@ -107,6 +107,14 @@ class SlicedNumbers:
             parts = [part for each in parts for part in (each.split(higher) if each.size > FEW else [each])]
         return [place for each in parts for place in self.read(each)]
 
+    def between(self, members: int, first: Ranked, last: Ranked) -> Sequence[int]:
+        """The places of all members from the number of `first` to that of `last`, in no order."""
+        size = last.before + last.size - first.before
+        ends = first.members | last.members
+        if ends.bit_count() == size:  # hardly ever is another number between those of one page
+            return offsets_of(ends, 8 * self.size * len(self.sliced))
+        return self.places(members, first.before, size)
+
     def read(self, some: EqualBits) -> list[int]:
         last = some.skipped + some.most
         if some.size > FEW:  # of which all have the same number

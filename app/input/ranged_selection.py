@@ -18,7 +18,7 @@ from app.input.blocks import BLOCK_BITS, Block
 from app.input.ranged_order import LONGEST_WALK, MOST_LIVE, VERSION_BYTES, RangeBounds, RangedColumn
 from app.input.selections import Selection
 
-MOST_NAMED = 10_000  # rows that are named by their ids, to be sorted alone
+MOST_SORTED = 1000  # rows that are named by their ids: each is looked up, and a range of an index soon read
 
 
 def sliced_name(order: str) -> str:
@@ -85,10 +85,10 @@ class RangedSelection:
         if not most:
             return found
         size = last.before + last.size - first.before
-        if size > MOST_NAMED:
+        if size > MOST_SORTED:
             walked = self.walk(first.number - 1, bounds, start - first.before, most)
             return None if walked is None else found + walked
-        named = self.ids_at(sliced.places(members, first.before, size))
+        named = self.ids_at(sliced.between(members, first, last))
         id_ = self.ranged.model.id
         in_order = select(id_).where(id_.in_(named)).order_by(self.ranged.column, id_)
         return found + list(db.session.scalars(in_order.limit(most).offset(start - first.before)))

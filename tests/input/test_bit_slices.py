@@ -49,6 +49,9 @@ def test_any_part_is_what_sorting_gives(
         for skipped in {0, 1, len(wanted) // 3, len(wanted) // 2, len(wanted) - 1} & set(range(len(wanted))):
             some = min(most, len(wanted) - skipped)
             assert sliced.places(bits, skipped, some) == wanted[skipped : skipped + some]
+            first, last = sliced.ranked(bits, [skipped, skipped + some - 1])
+            together = [place for place in places if first.number <= numbers[place] <= last.number]
+            assert sorted(sliced.between(bits, first, last)) == together
 
 
 @pytest.mark.parametrize("name", NUMBERS)

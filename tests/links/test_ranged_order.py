@@ -147,7 +147,7 @@ def test_very_many_with_the_same_value_are_walked_along(alice: User, monkeypatch
     monkeypatch.undo()
     monkeypatch.setattr("app.input.selections.LEAST_OF_PART", 1)
     monkeypatch.setattr("app.input.list_reading.MOST_NAMED", 0)
-    monkeypatch.setattr("app.input.ranged_selection.MOST_NAMED", 0)
+    monkeypatch.setattr("app.input.ranged_selection.MOST_SORTED", 0)
     monkeypatch.setattr("app.input.ranged_selection.LONGEST_WALK", -SIZE)
     assert_pages(alice, "last_datetime", monkeypatch, ON)
 
@@ -165,15 +165,15 @@ def test_blocks_that_are_stale(name: str, alice: User, monkeypatch: pytest.Monke
 
 
 @pytest.mark.usefixtures("only_ranges")
-@pytest.mark.parametrize("most_named", [0, 2, 10_000], ids=["walking", "of short ranges", "sorting"])
+@pytest.mark.parametrize("most_sorted", [0, 2, 10_000], ids=["walking", "of short ranges", "sorting"])
 @pytest.mark.parametrize("made", ["before", "after"])
 @pytest.mark.parametrize("name", DAYS)
 def test_what_a_filter_finds(
-    name: str, made: str, most_named: int, alice: User, monkeypatch: pytest.MonkeyPatch
+    name: str, made: str, most_sorted: int, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.input.list_reading.MOST_NAMED", 0)
     monkeypatch.setattr("app.input.list_reading.read_by_moment", lambda *_asked, **_options: None)
-    monkeypatch.setattr("app.input.ranged_selection.MOST_NAMED", most_named)
+    monkeypatch.setattr("app.input.ranged_selection.MOST_SORTED", most_sorted)
     set_values("last_datetime", [moment(day) for day in DAYS["some were changed"]])
     make_bitmaps(alice)
     set_values("last_datetime", [moment(day) for day in DAYS[name]])
