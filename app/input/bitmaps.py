@@ -14,6 +14,7 @@ import re
 import struct
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from itertools import chain
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Table, func, select
@@ -23,6 +24,7 @@ from app.input.blocks import BLOCK_BITS
 
 SIZE = 1 << BLOCK_BITS  # bits of a bitmap
 BYTES = SIZE // 8
+FETCHED = 256  # rows at a time: fewer take more steps, and all signatures of a list are 64 MB
 MOST_OFFSETS = 64  # of a bitmap with no more bits their places are stored, two bytes each
 ALL = "id"  # the name of the bitmap of all rows
 MOMENTS = "moments"  # of the earliest and the latest moment of a block's rows
@@ -149,7 +151,8 @@ def read_stored(
     connection = db.session.connection()
     if connection.dialect.name == "postgresql":
         return read_binary(connection, bitmaps.table, workspace_id, names)
-    return ((row.name, row.block, row.bits) for row in connection.execute(wanted))
+    rows = connection.execute(wanted).tuples()
+    return chain.from_iterable(rows.partitions(FETCHED))
 
 
 def read_binary(
