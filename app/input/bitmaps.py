@@ -151,7 +151,7 @@ def read_stored(
     connection = db.session.connection()
     if connection.dialect.name == "postgresql":
         return read_binary(connection, bitmaps.table, workspace_id, names)
-    rows = connection.execute(wanted).tuples()
+    rows = connection.execute(wanted)
     return chain.from_iterable(rows.partitions(FETCHED))
 
 
