@@ -18,7 +18,7 @@ from app.input.blocks import BLOCK_BITS, Block
 from app.input.ranged_order import LONGEST_WALK, MOST_LIVE, VERSION_BYTES, RangeBounds, RangedColumn
 from app.input.selections import Selection
 
-MOST_SORTED = 1000  # rows that are named by their ids: each is looked up, and a range of an index soon read
+MOST_SORTED = 1000  # rows that are looked up by their ids; for more of them the index is read
 
 
 def sliced_name(order: str) -> str:
