@@ -29,13 +29,12 @@ from app.input.page_reading import (
 )
 from app.input.params import QueryParams, values_of
 from app.input.ranged_order import RangedColumn, RangedList
-from app.input.ranged_selection import RangedSelection
+from app.input.ranged_selection import MOST_NAMED, RangedSelection
 from app.input.selections import RowReader, Selection, select_rows
 from app.input.sliced_order import read_sliced
 
 NOT = "not"  # names the filters whose values are those that a row must not have
 COUNT_ALL = CountBound(0, inf, rising=True)
-MOST_NAMED = 10_000  # rows that are named by their ids, to be sorted alone
 NEAR = 100_000  # rows from an end of a list, where walking to them takes no time
 
 

@@ -18,7 +18,9 @@ from app.input.blocks import BLOCK_BITS, Block
 from app.input.ranged_order import LONGEST_WALK, MOST_LIVE, VERSION_BYTES, RangeBounds, RangedColumn
 from app.input.selections import Selection
 
-MOST_SORTED = 1000  # rows that are looked up by their ids; for more of them the index is read
+MOST_NAMED = 10_000  # rows that are named by their ids, to be sorted alone
+MOST_SORTED = 1000  # for more the index is tried first, if it has not many more entries there
+ENTRIES = 32  # of the index are read in the time in which a row is looked up by its id
 
 
 def sliced_name(order: str) -> str:
@@ -86,8 +88,12 @@ class RangedSelection:
             return found
         size = last.before + last.size - first.before
         if size > MOST_SORTED:
-            walked = self.walk(first.number - 1, bounds, start - first.before, most)
-            return None if walked is None else found + walked
+            longest = LONGEST_WALK if size > MOST_NAMED else ENTRIES * size
+            walked = self.walk(first.number - 1, bounds, (start - first.before, most), longest)
+            if walked is not None:
+                return found + walked
+            if size > MOST_NAMED:
+                return None
         named = self.ids_at(sliced.between(members, first, last))
         id_ = self.ranged.model.id
         in_order = select(id_).where(id_.in_(named)).order_by(self.ranged.column, id_)
@@ -96,14 +102,15 @@ class RangedSelection:
     def ids_at(self, places: Sequence[int]) -> list[int]:
         return [Block(self.numbers[place >> BLOCK_BITS], 0).first_id + place % SIZE for place in places]
 
-    def walk(self, which: int, bounds: RangeBounds, skipped: int, most: int) -> list[int] | None:
-        """The selected rows from the beginning of a range on, after `skipped` ones. None where that is far:
-        very many rows may have the same value."""
+    def walk(self, which: int, bounds: RangeBounds, page: tuple[int, int], longest: int) -> list[int] | None:
+        """A page of the selected rows from the beginning of a range on. None where more than `longest`
+        entries would be read: very many rows may have the same value."""
+        skipped, most = page
         wanted = self.ranged.from_range(which, bounds)
         rows = db.session.connection().execute(wanted, execution_options={"yield_per": SIZE})
         found = list[int]()
         for number, some in enumerate(rows.scalars().partitions()):
-            if number > LONGEST_WALK // SIZE:
+            if number > longest // SIZE:
                 rows.close()
                 return None
             found += filter(self.selection.has, some)

@@ -148,6 +148,9 @@ def test_very_many_with_the_same_value_are_walked_along(alice: User, monkeypatch
     monkeypatch.setattr("app.input.selections.LEAST_OF_PART", 1)
     monkeypatch.setattr("app.input.list_reading.MOST_NAMED", 0)
     monkeypatch.setattr("app.input.ranged_selection.MOST_SORTED", 0)
+    monkeypatch.setattr("app.input.ranged_selection.ENTRIES", -SIZE)
+    assert_pages(alice, "last_datetime", monkeypatch, ON)
+    monkeypatch.setattr("app.input.ranged_selection.MOST_NAMED", 0)
     monkeypatch.setattr("app.input.ranged_selection.LONGEST_WALK", -SIZE)
     assert_pages(alice, "last_datetime", monkeypatch, ON)
 
