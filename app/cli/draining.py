@@ -24,7 +24,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing, suppress
 
-from app.http_server.connections import DESCRIPTORS, each_socket
+from app.http_server.connections import DESCRIPTORS, duplicate, each_descriptor, each_socket, is_socket
 
 # a classic BPF program over a TCP segment: nothing of a SYN without ACK, all of anything else
 PROGRAM = (
@@ -61,6 +61,8 @@ def stop_accepting(listener: int) -> None:
 
     The descriptor becomes one of a socket to which nobody connects. The socket itself stays as it is.
     """
+    if not is_socket(listener):  # the server has closed it: the number may be that of one of SQLite's files
+        return
     if sys.platform == "linux":
         forget_in_epolls(listener)
     with socket.create_server(("127.0.0.1", 0), backlog=1) as idle:
@@ -74,11 +76,18 @@ def forget_in_epolls(descriptor: int) -> None:
     Linux watches what was opened, not its number: a loop would hear of it after the number is another's, and
     when the server has freed the memory that an event of it points to.
     """
-    for path in DESCRIPTORS.iterdir():
-        with suppress(OSError):  # closed meanwhile, or it does not watch this descriptor
-            if "[eventpoll]" in str(path.readlink()):
-                with closing(select.epoll.fromfd(os.dup(int(path.name)))) as found:
-                    found.unregister(descriptor)
+    for number in each_descriptor():
+        copy = duplicate(number, is_epoll)
+        if copy is not None:
+            with closing(select.epoll.fromfd(copy)) as found, suppress(OSError):  # it does not watch this one
+                found.unregister(descriptor)
+
+
+def is_epoll(number: int) -> bool:
+    try:
+        return "[eventpoll]" in str((DESCRIPTORS / str(number)).readlink())
+    except OSError:  # closed meanwhile
+        return False
 
 
 def count_connections(port: int) -> int:

@@ -178,6 +178,8 @@ def run_process(process: Process, number: int, *arguments: Any) -> None:
         run_worker(arguments, partial(make_schedule, process), partial(end_at_farewell, process))
     stop_traces()
     process.front.redirect_context.close()
+    with process.app.app_context():
+        db.engine.dispose()  # SQLite closes its files itself, so the last process to end removes their logs
     sys.stdout.flush()
 
 
