@@ -23,13 +23,31 @@ def given(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[socket.socket]]:
     """Two sockets of one address, as systemd hands them over: at numbers that follow each other."""
     found = [listen(0)]
     found.append(listen(found[0].getsockname()[1]))
-    first = 200
-    for place, one in enumerate(found):
-        os.dup2(one.fileno(), first + place)
-    monkeypatch.setattr(listening, "FIRST_OF_SYSTEMD", first)
+    numbers = free_pair()
+    for number, one in zip(numbers, found, strict=True):
+        os.dup2(one.fileno(), number)
+    monkeypatch.setattr(listening, "FIRST_OF_SYSTEMD", numbers[0])
     yield found
+    for number in numbers:
+        if is_open(number) and any(os.path.sameopenfile(number, one.fileno()) for one in found):
+            os.close(number)
     for one in found:
         one.close()
+
+
+def free_pair() -> tuple[int, int]:
+    """Two descriptor numbers in a row that are free: what has another one must keep it."""
+    return next(
+        (number, number + 1) for number in range(200, 1000) if not is_open(number) and not is_open(number + 1)
+    )
+
+
+def is_open(number: int) -> bool:
+    try:
+        os.fstat(number)
+    except OSError:
+        return False
+    return True
 
 
 def listen(port: int, kind: int = socket.SOCK_STREAM) -> socket.socket:
@@ -76,6 +94,7 @@ def test_what_is_no_listening_socket_is_refused(given: list[socket.socket]) -> N
         os.dup2(other.fileno(), listening.FIRST_OF_SYSTEMD)
         with pytest.raises(click.ClickException, match="ListenStream= must be a port"):
             take_sockets_of_systemd(environ_of(1))
+    os.dup2(given[0].fileno(), listening.FIRST_OF_SYSTEMD)
     os.close(listening.FIRST_OF_SYSTEMD + 1)
     with pytest.raises(click.ClickException, match="ListenStream= must be a port"):
         take_sockets_of_systemd(environ_of(2))
