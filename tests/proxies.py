@@ -32,6 +32,18 @@ class Certificate(NamedTuple):
     key: Path
 
 
+class Upstreams(NamedTuple):
+    """The ports of the visitors' server and of the owners'."""
+
+    visitors: int
+    owners: int
+
+    def put_into(self, site: str) -> str:
+        """The configuration with these ports instead of the shipped ones."""
+        ports = {"8000": self.visitors, "8001": self.owners}
+        return re.sub(r"127\.0\.0\.1:(800[01])\b", lambda found: f"127.0.0.1:{ports[found[1]]}", site)
+
+
 class Proxy(NamedTuple):
     """A running proxy."""
 
@@ -44,10 +56,11 @@ def is_installed(name: str) -> bool:
     return shutil.which(name) is not None
 
 
-def write_nginx(directory: Path, port: int, upstream: int, certificate: Certificate | None) -> list[str]:
+def write_nginx(
+    directory: Path, port: int, upstreams: Upstreams, certificate: Certificate | None
+) -> list[str]:
     """Write the configuration; the command that runs it. Without a certificate it speaks plain HTTP."""
-    site = (DEPLOY / "nginx.conf").read_text()
-    site = re.sub(r"server 127\.0\.0\.1:800[01];", f"server 127.0.0.1:{upstream};", site)
+    site = upstreams.put_into((DEPLOY / "nginx.conf").read_text())
     site = site.replace("listen 80;", f"listen 127.0.0.1:{free_port()};")
     site = site.replace(
         "listen 443 ssl http2;", f"listen 127.0.0.1:{port}{' ssl http2' if certificate else ''};"
@@ -68,15 +81,16 @@ def write_nginx(directory: Path, port: int, upstream: int, certificate: Certific
     return ["nginx", "-p", str(directory), "-c", str(file), "-e", "stderr"]
 
 
-def write_caddy(directory: Path, port: int, upstream: int, certificate: Certificate | None) -> list[str]:
+def write_caddy(
+    directory: Path, port: int, upstreams: Upstreams, certificate: Certificate | None
+) -> list[str]:
     """Write the configuration; the command that runs it. Without a certificate it speaks plain HTTP.
 
     It fetches none by itself: owners' domains are served on plain HTTP, or left out.
     """
-    site = read_caddyfile()
+    site = upstreams.put_into(read_caddyfile())
     others = "" if certificate else f"http://:{port} {{\n\tbind 127.0.0.1\n\trespond 421\n}}\n"
     site = re.sub(r"^https:// \{\n.*?^\}\n", others, site, flags=re.MULTILINE | re.DOTALL)
-    site = re.sub(r"127\.0\.0\.1:800[01]", f"127.0.0.1:{upstream}", site)
     scheme = "https" if certificate else "http"
     names = ", ".join(f"{scheme}://{host}:{port}" for host in HOSTS)
     tls = f"\ttls {certificate.chain} {certificate.key}\n" if certificate else ""
@@ -84,10 +98,13 @@ def write_caddy(directory: Path, port: int, upstream: int, certificate: Certific
     return run_caddy(directory, site, "auto_https off")
 
 
-def write_caddy_on_demand(directory: Path, port: int, upstream: int, _: Certificate | None) -> list[str]:
+def write_caddy_on_demand(
+    directory: Path, port: int, upstreams: Upstreams, _: Certificate | None
+) -> list[str]:
     """The same with certificates on demand, as shipped, but from Caddy's internal authority."""
-    site = re.sub(r"127\.0\.0\.1:800[01]", f"127.0.0.1:{upstream}", read_caddyfile())
-    site = site.replace("\timport waypost", "\tbind 127.0.0.1\n\timport waypost")
+    site = upstreams.put_into(read_caddyfile()).replace(
+        "\timport waypost", "\tbind 127.0.0.1\n\timport waypost"
+    )
     ports = (f"http_port {free_port()}", f"https_port {port}")
     return run_caddy(directory, site, "local_certs", "skip_install_trust", *ports)
 
@@ -116,7 +133,7 @@ def caddy_version() -> tuple[int, ...]:
     return tuple(map(int, found[0].split(".")))
 
 
-WRITERS: dict[str, Callable[[Path, int, int, Certificate | None], list[str]]] = {
+WRITERS: dict[str, Callable[[Path, int, Upstreams, Certificate | None], list[str]]] = {
     "nginx": write_nginx,
     "caddy": write_caddy,
 }
@@ -125,13 +142,15 @@ ON_DEMAND = "caddy on demand"
 
 @contextmanager
 def running(
-    name: str, directory: Path, upstream: int, certificate: Certificate | None = None
+    name: str, directory: Path, upstreams: int | Upstreams, certificate: Certificate | None = None
 ) -> Iterator[Proxy]:
-    """The proxy in front of a Waypost that listens on the port `upstream`, visitors' and owners' alike."""
+    """The proxy in front of two servers, or of one that listens on the given port for visitors and owners."""
+    if isinstance(upstreams, int):
+        upstreams = Upstreams(upstreams, upstreams)
     base, port = directory / name, free_port()
     base.mkdir()
     write = write_caddy_on_demand if name == ON_DEMAND else WRITERS[name]
-    command = write(base, port, upstream, certificate)
+    command = write(base, port, upstreams, certificate)
     environ = os.environ | {"XDG_DATA_HOME": str(base), "XDG_CONFIG_HOME": str(base)}
     with (base / "log").open("wb") as log:
         process = subprocess.Popen(command, env=environ, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
