@@ -268,7 +268,7 @@ def test_every_line_of_the_page_works(make_server: Callable[..., Server], tmp_pa
     lines = [line for line in lines_of(server) if line.startswith("curl ")]
     assert len(lines) == len(operations())
     (tmp_path / ".curlrc").write_text('silent\nnoproxy = "*"\nwrite-out = "\\n%{http_code}"\n')
-    environ = {**os.environ, "WAYPOST_KEY": key, "CURL_HOME": str(tmp_path), "HOME": str(tmp_path)}
+    environ = {**os.environ, "WAY_KEY": key, "CURL_HOME": str(tmp_path), "HOME": str(tmp_path)}
     found = {}
     for line in sorted(lines, key=lambda line: "-X DELETE" in line):
         done = subprocess.run(
