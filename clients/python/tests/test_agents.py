@@ -347,6 +347,7 @@ def test_a_token_is_asked_for_where_there_is_one(waypost: Waypost) -> None:
 
 FAILS = {
     "others could reach it": (["--http", "--host", "0.0.0.0"], {}, 2, "WAY_MCP_TOKEN"),
+    "a token under its old name": (["--http"], {"WAYPOST_MCP_TOKEN": "x"}, 2, "Set WAY_MCP_TOKEN"),
     "a wrong key": ([], {"WAY_KEY": "wp_wrong"}, 1, "Error: "),
     "no address": ([], {"WAY_URL": "go.example"}, 1, "is not the address"),
 }

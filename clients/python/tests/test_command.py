@@ -328,42 +328,6 @@ def test_a_wrong_key_is_not_stored(waypost: Waypost, run: Run) -> None:
     assert not profiles.profiles_file().exists()
 
 
-def test_a_keyring_keeps_the_key_where_there_is_one(
-    waypost: Waypost, monkeypatch: pytest.MonkeyPatch, run: Run
-) -> None:
-    import keyring
-    from keyring.backend import KeyringBackend
-
-    class Memory(KeyringBackend):
-        priority = 1
-        kept: dict[tuple[str, str], str] = {}  # noqa: RUF012
-
-        def set_password(self, service: str, username: str, password: str) -> None:
-            self.kept[service, username] = password
-
-        def get_password(self, service: str, username: str) -> str | None:
-            return self.kept.get((service, username))
-
-        def delete_password(self, service: str, username: str) -> None:
-            del self.kept[service, username]
-
-    before = keyring.get_keyring()
-    keyring.set_keyring(Memory())  # type: ignore[no-untyped-call]
-    try:
-        monkeypatch.delenv("WAY_URL")
-        monkeypatch.delenv("WAY_KEY")
-        assert "keyring" in run("login", waypost.url, stdin=f"{waypost.key}\n").stdout
-        assert waypost.key not in profiles.profiles_file().read_text()
-        assert read_json(run("whoami", "--json"))["email"] == "one@example.com"
-        monkeypatch.setenv("WAY_URL", "http://127.0.0.1:9")  # the key is for its own instance alone
-        assert "no key" in run("whoami", code=1).stderr
-        monkeypatch.delenv("WAY_URL")
-        run("logout")
-        assert Memory.kept == {}
-    finally:
-        keyring.set_keyring(before)
-
-
 def test_the_program_itself(waypost: Waypost) -> None:
     environ = {**os.environ, "WAY_URL": waypost.url, "WAY_KEY": waypost.key}
     command = [sys.executable, "-m", "waypost_client.cli", "whoami", "--json"]

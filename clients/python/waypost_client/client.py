@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from types import TracebackType
 from typing import Generic, Self
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -52,7 +53,8 @@ def base_of(url: str) -> str:
     """
     try:
         parts = httpx.URL(str(httpx.URL(url)))  # the second reading drops the port of a scheme in capitals
-    except httpx.InvalidURL:
+        _ = urlsplit(url).port  # raises ValueError for ports and hosts that httpx does not check
+    except (httpx.InvalidURL, ValueError):
         parts = httpx.URL("")
     if parts.userinfo:  # httpx would send it instead of the key; it may be a password, so it is not repeated
         raise ValueError("The address of a Waypost has no user name and no password in it.")
