@@ -31,7 +31,6 @@ PREFIX = values.PREFIX
 ENV_FILE = HOME / ".env"
 MAX_DEFAULT = 4
 FILE_SUFFIX = "_FILE"
-NOT_SETTINGS = frozenset({f"{PREFIX}KEY"})  # an API key, for the examples of the API's page
 
 
 class BadSettings(Exception):
@@ -237,7 +236,7 @@ def doubled_names(environ: Mapping[str, str]) -> tuple[str, ...]:
 
 def unknown_names(environ: Mapping[str, str]) -> tuple[str, ...]:
     """The names that have the prefix of settings but are none."""
-    known = {f"{PREFIX}{name}{suffix}" for name in TABLE for suffix in ("", FILE_SUFFIX)} | NOT_SETTINGS
+    known = {f"{PREFIX}{name}{suffix}" for name in TABLE for suffix in ("", FILE_SUFFIX)}
     return tuple(sorted(name for name in environ if name.startswith(PREFIX) and name not in known))
 
 

@@ -265,10 +265,12 @@ def test_every_line_of_the_page_works(make_server: Callable[..., Server], tmp_pa
     sent = {"location_url": "https://example.com/"}
     made = requests.post(f"{server.url}/api/links", data=sent, headers=headers, timeout=30)
     requests.delete(made.headers["Location"], headers=headers, timeout=30)  # the first thing in the trash
-    lines = [line for line in lines_of(server) if line.startswith("curl ")]
+    shown = lines_of(server)
+    assert f"export WAY_URL={server.url} WAY_KEY=wp_…" in shown
+    lines = [line for line in shown if line.startswith("curl ")]
     assert len(lines) == len(operations())
     (tmp_path / ".curlrc").write_text('silent\nnoproxy = "*"\nwrite-out = "\\n%{http_code}"\n')
-    environ = {**os.environ, "WAYPOST_KEY": key, "CURL_HOME": str(tmp_path), "HOME": str(tmp_path)}
+    environ = {**os.environ, "WAY_KEY": key, "CURL_HOME": str(tmp_path), "HOME": str(tmp_path)}
     found = {}
     for line in sorted(lines, key=lambda line: "-X DELETE" in line):
         done = subprocess.run(

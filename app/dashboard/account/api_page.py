@@ -25,7 +25,7 @@ from app.openapi.operations import Operation, operations
 from app.openapi.resources import RESOURCES
 from app.web import urls
 
-AUTHORIZATION = '-H "Authorization: Bearer $WAYPOST_KEY"'  # double quotes, so that the shell inserts the key
+AUTHORIZATION = '-H "Authorization: Bearer $WAY_KEY"'  # double quotes, so that the shell inserts the key
 
 
 class ParameterRow(NamedTuple):
@@ -74,7 +74,7 @@ def newest_ids() -> dict[str, int]:
 
 
 def curl_line(site: str, one: Operation, ids: Mapping[str, int]) -> str:
-    """The `curl` command of an operation, which works as copied once the key is in `$WAYPOST_KEY`.
+    """The `curl` command of an operation, which works as copied once the key is in `$WAY_KEY`.
 
     `ids`: a row's id for each first part of a path; default 1.
     """

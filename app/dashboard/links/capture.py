@@ -107,7 +107,7 @@ def bookmarklet_of(address: str) -> str:
 def curl_of(site: str) -> str:
     return (
         f"curl {site}/api/links -H 'Prefer: return=representation'"
-        ' -H "Authorization: Bearer $WAYPOST_KEY" -F location_url=https://example.com/'
+        ' -H "Authorization: Bearer $WAY_KEY" -F location_url=https://example.com/'
     )
 
 

@@ -36,7 +36,7 @@ Calls = Callable[[McpClient], Awaitable[Any]]
 
 
 def environ(waypost: Waypost, key: str = "", **more: str) -> dict[str, str]:
-    return {**os.environ, "WAYPOST_URL": waypost.url, "WAYPOST_API_KEY": key or waypost.key, **more}
+    return {**os.environ, "WAY_URL": waypost.url, "WAY_KEY": key or waypost.key, **more}
 
 
 def over_stdio(waypost: Waypost, calls: Calls, key: str = "") -> Any:
@@ -335,7 +335,7 @@ def test_requests_of_foreign_pages_are_refused(headers: dict[str, str], status: 
 
 
 def test_a_token_is_asked_for_where_there_is_one(waypost: Waypost) -> None:
-    made = Http(waypost, WAYPOST_MCP_TOKEN="a-token")
+    made = Http(waypost, WAY_MCP_TOKEN="a-token")
     try:
         assert httpx.post(made.url, json=ASK).status_code == 401
         assert httpx.post(made.url, json=ASK, headers={"Authorization": "Bearer other"}).status_code == 401
@@ -346,9 +346,10 @@ def test_a_token_is_asked_for_where_there_is_one(waypost: Waypost) -> None:
 
 
 FAILS = {
-    "others could reach it": (["--http", "--host", "0.0.0.0"], {}, 2, "WAYPOST_MCP_TOKEN"),
-    "a wrong key": ([], {"WAYPOST_API_KEY": "wp_wrong"}, 1, "Error: "),
-    "no address": ([], {"WAYPOST_URL": "go.example"}, 1, "is not the address"),
+    "others could reach it": (["--http", "--host", "0.0.0.0"], {}, 2, "WAY_MCP_TOKEN"),
+    "a token under its old name": (["--http"], {"WAYPOST_MCP_TOKEN": "x"}, 2, "Set WAY_MCP_TOKEN"),
+    "a wrong key": ([], {"WAY_KEY": "wp_wrong"}, 1, "Error: "),
+    "no address": ([], {"WAY_URL": "go.example"}, 1, "is not the address"),
 }
 
 

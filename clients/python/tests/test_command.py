@@ -32,8 +32,8 @@ Run = Callable[..., Result]
 @pytest.fixture
 def run(waypost: Waypost, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Runs `way` with the writing key in its environment."""
-    monkeypatch.setenv("WAYPOST_URL", waypost.url)
-    monkeypatch.setenv("WAYPOST_API_KEY", waypost.key)
+    monkeypatch.setenv("WAY_URL", waypost.url)
+    monkeypatch.setenv("WAY_KEY", waypost.key)
 
     def invoke(*arguments: object, stdin: str | bytes = "", code: int = 0) -> Result:
         done = CliRunner().invoke(way, [str(one) for one in arguments], input=stdin, prog_name="way")
@@ -293,8 +293,8 @@ def test_no_text_reaches_the_terminal_as_a_command(run: Run) -> None:
 def test_a_key_is_stored_for_its_owner_alone(
     waypost: Waypost, monkeypatch: pytest.MonkeyPatch, run: Run
 ) -> None:
-    monkeypatch.delenv("WAYPOST_URL")
-    monkeypatch.delenv("WAYPOST_API_KEY")
+    monkeypatch.delenv("WAY_URL")
+    monkeypatch.delenv("WAY_KEY")
     monkeypatch.setattr(profiles, "usable_keyring", lambda: None)
     assert "way login" in run("whoami", code=1).stderr
     assert "one@example.com" in run("login", f"{waypost.url}/", stdin=f"{waypost.key}\n").stdout
@@ -312,8 +312,8 @@ def test_a_key_is_stored_for_its_owner_alone(
 
 
 def test_a_key_that_only_creates(waypost: Waypost, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
-    monkeypatch.delenv("WAYPOST_URL")
-    monkeypatch.delenv("WAYPOST_API_KEY")
+    monkeypatch.delenv("WAY_URL")
+    monkeypatch.delenv("WAY_KEY")
     monkeypatch.setattr(profiles, "usable_keyring", lambda: None)
     assert "can only create" in run("login", waypost.url, stdin=f"{waypost.creating_key}\n").stdout
     assert run("create", HERE, "captured").stdout.strip() == f"{waypost.url}/captured"
@@ -328,51 +328,15 @@ def test_a_wrong_key_is_not_stored(waypost: Waypost, run: Run) -> None:
     assert not profiles.profiles_file().exists()
 
 
-def test_a_keyring_keeps_the_key_where_there_is_one(
-    waypost: Waypost, monkeypatch: pytest.MonkeyPatch, run: Run
-) -> None:
-    import keyring
-    from keyring.backend import KeyringBackend
-
-    class Memory(KeyringBackend):
-        priority = 1
-        kept: dict[tuple[str, str], str] = {}  # noqa: RUF012
-
-        def set_password(self, service: str, username: str, password: str) -> None:
-            self.kept[service, username] = password
-
-        def get_password(self, service: str, username: str) -> str | None:
-            return self.kept.get((service, username))
-
-        def delete_password(self, service: str, username: str) -> None:
-            del self.kept[service, username]
-
-    before = keyring.get_keyring()
-    keyring.set_keyring(Memory())  # type: ignore[no-untyped-call]
-    try:
-        monkeypatch.delenv("WAYPOST_URL")
-        monkeypatch.delenv("WAYPOST_API_KEY")
-        assert "keyring" in run("login", waypost.url, stdin=f"{waypost.key}\n").stdout
-        assert waypost.key not in profiles.profiles_file().read_text()
-        assert read_json(run("whoami", "--json"))["email"] == "one@example.com"
-        monkeypatch.setenv("WAYPOST_URL", "http://127.0.0.1:9")  # the key is for its own instance alone
-        assert "no key" in run("whoami", code=1).stderr
-        monkeypatch.delenv("WAYPOST_URL")
-        run("logout")
-        assert Memory.kept == {}
-    finally:
-        keyring.set_keyring(before)
-
-
 def test_the_program_itself(waypost: Waypost) -> None:
-    environ = {**os.environ, "WAYPOST_URL": waypost.url, "WAYPOST_API_KEY": waypost.key}
+    environ = {**os.environ, "WAY_URL": waypost.url, "WAY_KEY": waypost.key}
     command = [sys.executable, "-m", "waypost_client.cli", "whoami", "--json"]
     folder = Path(__file__).resolve().parents[1]
     done = subprocess.run(command, env=environ, cwd=folder, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)["email"] == "one@example.com"
     wrong = subprocess.run(
         command,
-        env={**environ, "WAYPOST_API_KEY": "wp_no"},
+        env={**environ, "WAY_KEY": "wp_no"},
         cwd=folder,
         capture_output=True,
         text=True,

@@ -72,7 +72,7 @@ def test_the_command_reads_all_once_and_goes_on(
 
 def test_the_command_waits_for_clicks(client: Client, waypost: Waypost) -> None:
     link = client.links.create(HERE)
-    environ = {**os.environ, "WAYPOST_URL": waypost.url, "WAYPOST_API_KEY": waypost.key}
+    environ = {**os.environ, "WAY_URL": waypost.url, "WAY_KEY": waypost.key}
     # where the tests run in the background, SIGINT is ignored, and would be by the command
     command = ["env", "--default-signal=INT", sys.executable, "-u", "-m", "waypost_client.cli"]
     command += ["events", "follow", "--poll", "0.2"]

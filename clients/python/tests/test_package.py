@@ -62,7 +62,7 @@ def test_its_command_works_in_an_environment_of_its_own(
     )
     run(*pip, "--no-deps", "--no-index", str(wheel))
     way = str(tmp_path / "env" / "bin" / "way")
-    environ = {"WAYPOST_URL": waypost.url, "WAYPOST_API_KEY": waypost.key, "PYTHONPATH": ""}
+    environ = {"WAY_URL": waypost.url, "WAY_KEY": waypost.key, "PYTHONPATH": ""}
     assert run(way, "--version").strip() == VERSION
     made = json.loads(run(way, "create", "https://example.com/", "--json", **environ))
     assert made["short_url"] in run(way, "show", str(made["id"]), **environ)

@@ -90,7 +90,7 @@ class Request:
 
     method: str
     url: str
-    headers: Mapping[str, str]
+    headers: Mapping[str, str] = field(repr=False)  # the key is in them
     params: list[tuple[str, str]] = field(default_factory=list)
     content: bytes | None = None  # JSON
     parts: list[tuple[str, tuple[str | None, bytes]]] | None = None  # of a multipart body

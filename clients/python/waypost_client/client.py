@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import TracebackType
 from typing import Generic, Self
 from urllib.parse import urlsplit
@@ -45,12 +46,29 @@ class Resources(Generic[M]):
         self.account: Account[M] = Account(driver)
 
 
-def instance_at(url: str, key: str, retries: Retries) -> Instance:
-    """The instance at this address. Raises ValueError where that is no address of one."""
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
+def base_of(url: str) -> str:
+    """The address of an instance in its one spelling, as it is connected to. Raises ValueError for any other.
+
+    Two addresses are of the same instance where this is equal: scheme, host, port and path.
+    """
+    try:
+        parts = httpx.URL(str(httpx.URL(url)))  # the second reading drops the port of a scheme in capitals
+        _ = urlsplit(url).port  # raises ValueError for ports and hosts that httpx does not check
+    except (httpx.InvalidURL, ValueError):
+        parts = httpx.URL("")
+    if parts.userinfo:  # httpx would send it instead of the key; it may be a password, so it is not repeated
+        raise ValueError("The address of a Waypost has no user name and no password in it.")
+    if parts.scheme not in {"http", "https"} or not parts.host or "?" in url or "#" in url:
         raise ValueError(f"{url!r} is not the address of a Waypost, such as https://go.example")
-    return Instance(url.rstrip("/"), key, retries)
+    host, path = parts.netloc.decode("ascii"), parts.raw_path.decode("ascii")
+    return f"{parts.scheme}://{host}{path.rstrip('/')}"
+
+
+def instance_at(url: str, key: str, retries: Retries) -> Instance:
+    """The instance at this address. Raises ValueError where that is none, or where the key can be none."""
+    if not re.fullmatch("[!-~]*", key):  # an error of the connection would repeat it
+        raise ValueError("A key of Waypost is one line without spaces, of ASCII characters.")
+    return Instance(base_of(url), key, retries)
 
 
 class Client(Resources[Sync]):

@@ -108,12 +108,17 @@ class AsyncDriver:
 
 
 def arguments(request: Request) -> dict[str, Any]:
-    """What httpx needs for a request. It follows no redirects: the key goes to the named instance alone."""
+    """What httpx needs for a request.
+
+    No redirect is followed, whatever the client of httpx says: the key is for
+    the named instance alone.
+    """
     found: dict[str, Any] = {
         "method": request.method,
         "url": request.url,
         "headers": dict(request.headers),
         "params": request.params,
+        "follow_redirects": False,
     }
     if request.parts is not None:
         return {**found, "files": request.parts}

@@ -57,7 +57,7 @@ class Instance:
     """The instance that is called, with the key, and how retries go."""
 
     base: str
-    key: str
+    key: str = field(repr=False)
     retries: Retries = field(default_factory=Retries)
     jitter: Callable[[], float] = random.random
 

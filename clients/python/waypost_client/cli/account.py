@@ -13,7 +13,7 @@ from waypost_client.client import Client
 from waypost_client.errors import Forbidden
 
 profile_option = click.option(
-    "--profile", envvar="WAYPOST_PROFILE", default=profiles.DEFAULT, show_default=True
+    "--profile", envvar=profiles.PROFILE, default=profiles.DEFAULT, show_default=True
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
@@ -24,16 +24,16 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 @json_option
 def login(url: str, profile: str, as_json: bool) -> None:
     """Stores a key of the Waypost at URL. It is asked for, or read from standard input."""
-    key = read_secret("API key")
+    key = read_secret("API key").strip()
     try:
         client = Client(url, key)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     with client:
         email = email_of(client)
-    place = profiles.save(profiles.Profile(profile, url.rstrip("/"), key))
+    place = profiles.save(profiles.Profile(profile, client.driver.instance.base, key))
     if as_json:
-        print_json({"profile": profile, "url": url.rstrip("/"), "email": email})
+        print_json({"profile": profile, "url": client.driver.instance.base, "email": email})
     else:
         said = f"Signed in as {email}." if email else "This key can only create links."
         click.echo(f"{said} The key is in {place}.")

@@ -41,6 +41,8 @@ def way() -> None:
 
     LINK is a link's number, its alias or its short URL. Exit codes: 0 done, 1 failed, 2 wrong usage.
     """
+    for line in profiles.renamed_variables():
+        click.echo(line, err=True)
 
 
 def shared_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -48,7 +50,7 @@ def shared_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @click.option(
         "--profile",
-        envvar="WAYPOST_PROFILE",
+        envvar=profiles.PROFILE,
         default=profiles.DEFAULT,
         show_default=True,
         shell_complete=lambda _ctx, _param, text: [
