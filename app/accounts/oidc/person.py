@@ -17,6 +17,8 @@ NAME_LENGTH, TEXT_LENGTH = 128, 255
 # Entra ID has no `email_verified`; this claim says that the tenant owns the domain of the address
 ENTRA_HOSTS = {"login.microsoftonline.com", "login.microsoftonline.us", "login.partner.microsoftonline.cn"}
 ENTRA_CLAIM = "xms_edov"
+OF_EMAIL = frozenset({"email", "email_verified", ENTRA_CLAIM})
+OF_SIGN_IN = frozenset({"auth_time", "sid"})
 
 
 class ProviderPerson(NamedTuple):
@@ -61,9 +63,7 @@ def person_of(claims: Mapping[str, Any], issuer: str, rules: Iterable[RoleRule])
 def verified_email(claims: Mapping[str, Any], issuer: str) -> str:
     """The address as accounts have it. Raises UnverifiedEmail where the provider does not vouch for it."""
     email = claims.get("email")
-    is_entra = urlsplit(issuer).hostname in ENTRA_HOSTS
-    vouches = claims.get(ENTRA_CLAIM if is_entra and "email_verified" not in claims else "email_verified")
-    if not isinstance(email, str) or not is_true(vouches):
+    if not isinstance(email, str) or not is_true(claims.get(confirming_claim(claims, issuer))):
         raise UnverifiedEmail
     # letters that become ASCII in lower case are another address: K, the sign of Kelvin, is no k
     if not email.isascii() and email.lower().isascii():
@@ -72,6 +72,29 @@ def verified_email(claims: Mapping[str, Any], issuer: str) -> str:
         return parse_email(email)
     except Rejected:
         raise UnverifiedEmail from None
+
+
+def confirming_claim(claims: Mapping[str, Any], issuer: str) -> str:
+    """The name of the claim that says whether the address of these claims is verified."""
+    is_entra = urlsplit(issuer).hostname in ENTRA_HOSTS
+    return ENTRA_CLAIM if is_entra and "email_verified" not in claims else "email_verified"
+
+
+def judges_email(claims: Mapping[str, Any], issuer: str) -> bool:
+    """Whether these claims have an address and say of it whether it is verified."""
+    return {"email", confirming_claim(claims, issuer)} <= set(claims)
+
+
+def merge_userinfo(claims: Mapping[str, Any], userinfo: Mapping[str, Any], issuer: str) -> dict[str, Any]:
+    """The claims of an ID token, and those of the userinfo endpoint that it lacks.
+
+    The address and its confirmation are from one of the two: the other's confirmation may be of another
+    address. The userinfo endpoint does not know of this sign-in, so nothing about the sign-in is its.
+    """
+    judging = claims if judges_email(claims, issuer) else userinfo
+    added = {name: value for name, value in userinfo.items() if name not in OF_SIGN_IN}
+    others = {name: value for name, value in {**added, **claims}.items() if name not in OF_EMAIL}
+    return others | {name: judging[name] for name in OF_EMAIL & set(judging)}
 
 
 def is_true(value: object) -> bool:

@@ -16,7 +16,7 @@ from app.accounts.oidc.cached_document import CachedDocument
 from app.accounts.oidc.errors import InvalidToken, ProviderDown, ProviderRefused
 from app.accounts.oidc.http import ProviderRequests
 from app.accounts.oidc.logout import LogoutNotice
-from app.accounts.oidc.person import ProviderPerson, person_of
+from app.accounts.oidc.person import ProviderPerson, judges_email, merge_userinfo, person_of
 from app.accounts.oidc.sign_in_request import SignInRequest
 from app.accounts.oidc.tokens import Keys
 from app.core.config import Settings
@@ -126,15 +126,14 @@ class OidcProvider:
     ) -> Mapping[str, Any]:
         """The claims, and those of the userinfo endpoint where the ID token lacks some that are needed."""
         address = self._metadata.get().userinfo_endpoint
-        needed = {"email", *(rule.claim.split(".")[0] for rule in self.rules if rule.claim not in claims)}
-        if "email" in claims and "email_verified" not in claims:
-            needed.add("email_verified")
-        if not address or not access_token or needed <= set(claims):
+        needed = {rule.claim.split(".")[0] for rule in self.rules if rule.claim not in claims}
+        is_complete = needed <= set(claims) and judges_email(claims, self.issuer)
+        if not address or not access_token or is_complete:
             return claims
         more = requests.get_object(address, {"Authorization": f"Bearer {access_token}"})
         if more.get("sub") != claims["sub"]:
             raise InvalidToken("userinfo is another subject's")
-        return {**more, **claims}
+        return merge_userinfo(claims, more, self.issuer)
 
     def read_logout_token(self, token: object) -> LogoutNotice:
         """What a logout token ends. Raises OidcError."""

@@ -7,6 +7,7 @@ the share's password was typed.
 # see docs/decisions/2026-11-24-shared-statistics.md
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
@@ -181,7 +182,10 @@ def has_passed(share: StatisticsShare) -> bool:
 
 
 def bound_to(share: StatisticsShare) -> list[Any]:
-    return [share.id, share.digest[:16]]
+    """What a cookie opens: this address with this password. The salted hash is another one after each setting
+    of a password, also of the same one."""
+    version = hashlib.sha256((share.password_hash or "").encode()).hexdigest()
+    return [share.id, share.digest[:16], version]
 
 
 def ask_password(token: str, status: int = HTTPStatus.OK, problem: str = "", seconds: int = 0) -> Response:

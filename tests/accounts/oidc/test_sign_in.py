@@ -353,3 +353,43 @@ def test_userinfo_fills_in_what_the_token_lacks(
     provider.userinfo = {**provider.person, "sub": "mallory"}
     other = Visit(visit.client.application.test_client(), provider)
     assert "could not be verified" in other.notice(other.sign_in())
+
+
+@pytest.mark.parametrize(
+    ("token", "userinfo", "opens"),
+    [
+        ({"email_verified": None}, {"email": "victim@example.com", "email_verified": True}, "victim"),
+        ({"email_verified": None}, {"email_verified": True}, None),
+        ({"email_verified": None}, {"email": "alice@example.com"}, None),
+        ({"email": None}, {"email": "victim@example.com"}, None),
+        ({"email": None}, {"email": "victim@example.com", "email_verified": False}, None),
+        ({"email_verified": False}, {"email": "victim@example.com", "email_verified": True}, None),
+        ({}, {"email": "victim@example.com", "email_verified": False}, "alice"),
+    ],
+)
+@pytest.mark.settings(OIDC_ROLES="groups=marketing:3:editor")  # so the userinfo endpoint is always asked
+def test_an_address_and_its_confirmation_are_of_one_source(
+    bob: User,
+    visit: Visit,
+    provider: ScriptedProvider,
+    token: dict[str, Any],
+    userinfo: dict[str, Any],
+    opens: str | None,
+) -> None:
+    provider.claims, provider.userinfo = token, {"sub": provider.person["sub"], **userinfo}
+    answer = visit.come_back(provider.authorize(visit.begin()))
+    assert provider.counts["/userinfo"] == 1
+    if opens is None:
+        assert "does not confirm your e-mail address" in visit.notice(answer)
+    else:
+        assert f"{opens}@example.com" in visit.notice(answer)
+
+
+def test_userinfo_says_nothing_about_the_sign_in(
+    alice: User, visit: Visit, provider: ScriptedProvider
+) -> None:
+    tie(alice, provider)
+    provider.claims = {"email": None, "email_verified": None, "sid": None}
+    provider.userinfo = {**provider.person, "sid": "another"}
+    visit.sign_in()
+    assert db.session.scalars(select(OidcSession.sid)).all() == [""]

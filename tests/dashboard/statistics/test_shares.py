@@ -374,8 +374,8 @@ def test_an_ended_one_and_anothers_are_not_edited(
 def test_a_password_is_asked_for(
     alice: User, factory: Factory, stranger: FlaskClient, monkeypatch: Any
 ) -> None:
-    _, token = factory.share(alice, name="hidden-name", password_hash=hash_password("open sesame"))
-    path = f"/dashboard/shared/{token}"
+    share, token = factory.share(alice, name="hidden-name", password_hash=hash_password("open sesame"))
+    hashed, path = share.password_hash, f"/dashboard/shared/{token}"
     asked = page_of(stranger, token)
     assert asked.status_code == 200
     assert "Password needed" in asked.text
@@ -389,12 +389,32 @@ def test_a_password_is_asked_for(
     cookie = right.headers["Set-Cookie"]
     assert all(word in cookie for word in (f"Path={path}", "HttpOnly", "SameSite=Lax"))
     assert "hidden-name" in page_of(stranger, token).text
-    _, other = factory.share(alice, password_hash=hash_password("another one"))
+    _, other = factory.share(alice, password_hash=hashed)  # as one made again after a revoked one
     stranger.set_cookie("waypost_shared", cookie.split("=", 1)[1].split(";")[0], path="/")
     assert "Password needed" in page_of(stranger, other).text
     for body in ({}, {"password": ""}):
         assert stranger.post(path, data=body).status_code == 403
     assert stranger.post(path, data=b"\xff", content_type="text/plain").status_code == 403
+
+
+@pytest.mark.parametrize(
+    "passwords",
+    [["another one"], ["open sesame"], ["", "open sesame"], ["another one", "open sesame"]],
+    ids=["another", "the same", "none and the same", "another and the same"],
+)
+def test_a_newly_set_password_ends_earlier_cookies(
+    desk: Desk, alice: User, factory: Factory, stranger: FlaskClient, passwords: list[str]
+) -> None:
+    share, token = factory.share(alice, name="hidden-name", password_hash=hash_password("open sesame"))
+    path, id_ = f"/dashboard/shared/{token}", share.id
+    stranger.post(path, data={"password": "open sesame"})
+    assert edit(desk, id_, parts="device_type").status_code == 303
+    assert "hidden-name" in page_of(stranger, token).text
+    for password in passwords:
+        assert edit(desk, id_, password=password).status_code == 303
+    assert "Password needed" in page_of(stranger, token).text
+    stranger.post(path, data={"password": passwords[-1]})
+    assert "hidden-name" in page_of(stranger, token).text
 
 
 def test_guesses_are_limited(alice: User, factory: Factory, stranger: FlaskClient, monkeypatch: Any) -> None:
