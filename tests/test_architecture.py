@@ -428,3 +428,78 @@ def decorated_paths(path: Path) -> Iterator[str]:
 def prefix_of(app: Flask, endpoint: str) -> str:
     blueprint = app.blueprints.get(endpoint.rpartition(".")[0])
     return (blueprint and blueprint.url_prefix) or ""
+
+
+# A process gives up all its record locks on a file when it closes any descriptor of it, and SQLite's databases
+# are then unlocked in the middle of transactions. So descriptors are copied in these modules alone, none of
+# which can be a database's, and why
+COPY_DESCRIPTORS = {
+    "app/cli/draining.py": "copies of sockets and epoll descriptors",
+    "app/cli/web.py": "a copy of the listening socket, for the server to close",
+    "app/core/durable_files.py": "a new file of its own",
+    "app/import_export/archive_reader.py": "a new file of its own",
+    "app/import_export/archive_writer.py": "a new file of its own",
+    "app/import_export/shared_files.py": "a new file of its own",
+    "app/journal/writer.py": "the next segment takes the number of the one before",
+    "app/operations/backups/encryption.py": "a pipe",
+    "app/operations/listening.py": "sockets of the service manager or of the `serve` before, by their numbers",
+    "app/operations/processes.py": "a new child closes what it has inherited, and has no locks yet",
+}
+COPYING = {"dup", "dup2", "closerange", "fromfd", "fdopen"}
+
+
+def test_few_modules_copy_descriptors() -> None:
+    def copies(path: Path) -> list[str]:
+        return [
+            ast.unparse(call)
+            for call in calls_in(path)
+            if called(call) in COPYING or "fileno" in {one.arg for one in call.keywords}
+        ]
+
+    assert offenders(copies).keys() <= COPY_DESCRIPTORS.keys()
+
+
+# modules that name a file of SQLite's and open files, and which other ones these are
+NAME_DATABASES = {
+    "app/cli/database.py": "moves to another database, each opened by SQLite",
+    "app/core/config.py": "files with values of settings",
+    "app/jobs/maintenance.py": "the heartbeat",
+    "app/operations/backups/counts.py": "dumps of PostgreSQL",
+    "app/operations/backups/restoring.py": "databases of an instance that is stopped, while SQLite has none open",
+    "app/operations/backups/snapshot.py": "the journal and pictures",
+    "app/operations/checks/files.py": "files without a name",
+    "app/operations/owner.py": "files of the program",
+}
+OF_SQLITE = re.compile(r"(\.db|-wal|-shm|-journal)$")
+OPENING = {"open", "read_bytes", "read_text", "write_bytes", "write_text", "touch"}
+OPENING |= {"copyfile", "copy", "copy2", "move"}
+
+
+def test_files_of_sqlite_are_opened_by_sqlite_alone() -> None:
+    def opens(path: Path) -> list[str]:
+        return [ast.unparse(call) for call in calls_in(path) if called(call) in OPENING]
+
+    found = offenders(lambda path: names_database(path) and opens(path))
+    assert found.keys() <= NAME_DATABASES.keys(), found
+
+
+def names_database(path: Path) -> bool:
+    """Whether a module has the name or the path of a database, or of a file beside it."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        match node:
+            case ast.Constant(value=str(text)) if OF_SQLITE.search(text):
+                return True
+            case ast.Name(id="clicks_path") | ast.Attribute(attr="database", value=ast.Attribute(attr="url")):
+                return True
+            case ast.Attribute(attr="database", value=ast.Call(func=ast.Name(id="make_url"))):
+                return True
+    return False
+
+
+def calls_in(path: Path) -> list[ast.Call]:
+    return [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+
+
+def called(call: ast.Call) -> str:
+    """The last part of the name of what is called."""
+    return ast.unparse(call.func).rpartition(".")[2]

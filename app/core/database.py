@@ -48,7 +48,6 @@ from app.core.patience import COMMANDS, Patience
 from app.core.poolers import suit_pooler
 from app.core.postgresql import watch_waiting
 from app.core.read_only import address_of, is_read_only, watch_connections
-from app.core.sqlite_sync import SyncedConnection, SyncedLog
 from app.core.sqlite_turns import begin_in_turns
 from app.core.write_stop import translate_refusals
 from app.i18n.messages import in_english
@@ -137,7 +136,7 @@ def engine_options(settings: Settings) -> dict[str, Any]:
             "max_overflow": 112,
             # the one that was used last: a commit empties the caches of all other connections
             "pool_use_lifo": True,
-            "connect_args": {"uri": True, "check_same_thread": False, "factory": SyncedConnection},
+            "connect_args": {"uri": True, "check_same_thread": False},
         }
     return common | {
         "pool_size": min(KEPT_CONNECTIONS, settings.database_pool_size),
@@ -165,11 +164,10 @@ def prepare_engine(
 
 
 def prepare_sqlite(engine: Engine, settings: Settings, clicks_mode: str) -> None:
-    """Attach `clicks.db` to each new connection, and have writes take turns and be synced."""
+    """Attach `clicks.db` to each new connection. Writes take turns, and are on disk once committed."""
     watch_connections(engine, settings.data_dir)
     file = clicks_path(settings)
     clicks = f"{file.absolute().as_uri()}?mode={clicks_mode}"
-    log = SyncedLog(Path(engine.url.database or ""))
 
     @event.listens_for(engine, "connect")
     def connect(connection: sqlite3.Connection, _entry: ConnectionPoolEntry) -> None:
@@ -184,10 +182,7 @@ def prepare_sqlite(engine: Engine, settings: Settings, clicks_mode: str) -> None
         connection.execute("PRAGMA main.journal_mode = WAL")
         if clicks_mode != "ro":
             connection.execute("PRAGMA clicks.journal_mode = WAL")
-        if isinstance(connection, SyncedConnection):
-            connection.sync_after_commits(log)
-        else:
-            connection.execute("PRAGMA main.synchronous = FULL")
+        connection.execute("PRAGMA main.synchronous = FULL")
         connection.execute("PRAGMA wal_autocheckpoint = 0")  # the worker alone checkpoints
 
     begin_in_turns(engine, BUSY_SECONDS)

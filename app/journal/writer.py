@@ -15,8 +15,8 @@ import weakref
 from pathlib import Path
 
 from app.core.durable_files import sync_directory
-from app.core.group_sync import GroupSync
 from app.journal import disk_reserve, segments
+from app.journal.group_sync import GroupSync
 from app.journal.persistent_value import Dropped
 from app.journal.unwritten import FULL, UnwrittenVisits
 

@@ -77,15 +77,15 @@ class FileStorage(WindowStorage):
     def prepared(self) -> sqlite3.Connection:
         for suffix in BESIDE:
             self.path.with_name(FORMER_FILE + suffix).unlink(missing_ok=True)
-        self.path.touch(mode=0o600)
         connection = sqlite3.connect(
             self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
         try:
+            self.path.chmod(0o600)  # SQLite gives the files beside it the same mode
             use_write_ahead_log(connection)
             connection.execute("PRAGMA synchronous = OFF")  # a power cut may lose counts of the last minutes
             connection.executescript(TABLES)
-        except sqlite3.Error:
+        except (sqlite3.Error, OSError):
             connection.close()  # the next try begins anew
             raise
         return connection

@@ -137,6 +137,12 @@ DAMAGES: dict[str, tuple[Damage, str, str]] = {
         "journal can't be written to: it is no folder",
     ),
     "a damaged database": (lambda d: damage_pages(d / "main.db"), "database", "main.db is damaged"),
+    "damaged clicks": (lambda d: damage_pages(d / "clicks.db"), "database", "clicks.db is damaged"),
+    "a file that is no database": (
+        lambda d: (d / "main.db").write_bytes(os.urandom(65536)),
+        "database",
+        "main.db is damaged: file is not a database",
+    ),
     "an orphan": (
         lambda d: execute(
             d / "main.db",
@@ -191,6 +197,20 @@ def test_each_problem_is_found(damage: Damage, check: str, said: str, doctor, da
     assert done.exception is None or isinstance(done.exception, SystemExit)
     found = [detail for level, detail in findings(done)[check] if level == "problem"]
     assert [detail for detail in found if said in detail], found
+
+
+BROKEN: dict[str, Damage] = {
+    name: DAMAGES[name][0] for name in ("a damaged database", "damaged clicks", "an orphan")
+}
+
+
+@pytest.mark.parametrize("damage", BROKEN.values(), ids=BROKEN)
+def test_it_says_how_a_damaged_database_is_restored(damage: Damage, doctor, data_dir: Path) -> None:
+    damage(data_dir)
+    done = doctor()
+    assert done.exit_code == 1
+    assert "./waypost restore --force PATH" in done.output
+    assert len(done.output) < 10_000
 
 
 Tree = dict[str, tuple[int, int, bytes]]

@@ -65,6 +65,19 @@ def main_pid(server: Server) -> int:
     return server.process.pid
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
+def test_processes_are_forked_while_no_database_is_open(make_server: MakeServer) -> None:
+    """What the main process had open then would still be open in it."""
+
+    def databases(pid: int) -> list[Path]:
+        opened = [path.readlink() for path in Path(f"/proc/{pid}/fd").iterdir() if path.is_symlink()]
+        return [path for path in opened if ".db" in path.name]
+
+    server = make_server()
+    assert databases(main_pid(server)) == []
+    assert any(databases(child) for child in children(main_pid(server)))
+
+
 def test_it_says_where_it_is_and_how_the_first_account_is_made(make_server: MakeServer) -> None:
     server = make_server()
     wait_for(lambda: "/setup?token=" in server.written(), "the address")

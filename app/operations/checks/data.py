@@ -31,7 +31,10 @@ from app.net.s3 import Bucket, BucketError, account_of
 from app.operations import database
 from app.operations.checks.finding import Finding, ok, plural, problem, warning
 
-RESTORE = "Stop Waypost and restore a backup. Keep the damaged files for inspection."
+RESTORE = (
+    "Stop Waypost and restore a backup: ./waypost restore --force PATH. The damaged files are moved aside,"
+    " and stay for inspection."
+)
 LATE_SECONDS = 60
 SHOWN = 5
 
@@ -68,31 +71,34 @@ def database_check(settings: Settings) -> Iterator[Finding]:
         else:
             yield ok(f"PostgreSQL {version} answers.")
         return
-    are_whole = True
     for path in database.files():  # each alone: a connection to both fails where one of them is damaged
-        found = list_faults(settings, path, f"PRAGMA integrity_check({SHOWN})")
-        if found == ["ok"]:
-            yield ok(f"{path.name} is intact.")
-        else:
-            are_whole = False
-            yield problem(f"{path.name} is damaged: {'; '.join(found)}", RESTORE)
-    main = database.files()[0]
-    if are_whole and (orphans := list_faults(settings, main, ORPHANS)):
-        tables = ", ".join(sorted(set(orphans)))
-        yield problem(f"{plural(len(orphans), 'row')} of {tables} refer to missing rows.", RESTORE)
+        yield from file_findings(path, settings.data_dir)
 
 
 # a row that refers to two missing rows is one row
-ORPHANS = 'SELECT DISTINCT "table", rowid FROM pragma_foreign_key_check'
+ORPHANS = """
+    SELECT "table", count(*) FROM (SELECT DISTINCT "table", rowid FROM pragma_foreign_key_check)
+    GROUP BY "table" ORDER BY "table"
+"""
 
 
-def list_faults(settings: Settings, path: Path, question: str) -> list[str]:
-    """The first column of what SQLite answers about a file, or the error where it fails on damage."""
+def file_findings(path: Path, data_dir: Path) -> Iterator[Finding]:
+    """Whether one of SQLite's files is intact, and every row refers to rows that are there."""
+    orphans: dict[str, int] = {}
     try:
-        with closing(sqlite3.connect(address_of(path, settings.data_dir), uri=True)) as connection:
-            return [str(row[0]) for row in connection.execute(question)]
+        with closing(sqlite3.connect(address_of(path, data_dir), uri=True)) as connection:
+            faults = [str(row[0]) for row in connection.execute(f"PRAGMA integrity_check({SHOWN})")]
+            if faults == ["ok"]:
+                orphans = dict(connection.execute(ORPHANS).fetchall())
     except sqlite3.Error as error:
-        return [str(error)]
+        faults = [str(error)]
+    if faults != ["ok"]:
+        yield problem(f"{path.name} is damaged: {'; '.join(faults)}", RESTORE)
+    elif orphans:
+        said = f"{plural(sum(orphans.values()), 'row')} of {', '.join(orphans)}"
+        yield problem(f"{said} in {path.name} refer to missing rows.", RESTORE)
+    else:
+        yield ok(f"{path.name} is intact.")
 
 
 def migrations_check(_settings: Settings) -> Iterator[Finding]:

@@ -144,6 +144,7 @@ class SqliteStore(CopyStore):
         with closing(made[None]), closing(made[CLICKS]):
             for connection in made.values():
                 connection.execute("PRAGMA wal_autocheckpoint = 0")
+                connection.execute("PRAGMA synchronous = FULL")
                 connection.execute("BEGIN IMMEDIATE")
             yield made
             for connection in made.values():
