@@ -37,7 +37,7 @@ from tests.migrations import environ, migrate
 from tests.server import Server
 from tests.users import create_user
 
-CREATES, READS = 400, 2000  # a second, at least
+CREATES, READS = 150, 2000  # a second, at least
 CONNECTIONS, SECONDS = 16, 10
 FAIR = 0.5  # of its even part of the work, which each web process must have done at least
 READ = """

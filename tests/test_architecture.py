@@ -437,6 +437,7 @@ COPY_DESCRIPTORS = {
     "app/cli/draining.py": "copies of sockets and epoll descriptors",
     "app/cli/web.py": "a copy of the listening socket, for the server to close",
     "app/core/durable_files.py": "a new file of its own",
+    "app/http_server/connections.py": "copies of sockets, each checked before and after",
     "app/import_export/archive_reader.py": "a new file of its own",
     "app/import_export/archive_writer.py": "a new file of its own",
     "app/import_export/shared_files.py": "a new file of its own",

@@ -8,7 +8,7 @@ SQLite's files must not be touched here: closing any descriptor of a file, a dup
 that the process has on that file (fcntl(2), "advisory record locking"), in the middle of a transaction.
 """
 
-# see docs/decisions/2026-11-29-descriptors-of-sqlite.md
+# see docs/decisions/2026-11-29-files-of-sqlite.md
 from __future__ import annotations
 
 import os
