@@ -338,7 +338,7 @@ def past(settings: Settings, alice: User, factory: Factory) -> Past:
 @pytest.fixture
 def make_api(client: FlaskClient, make_key: Callable[..., tuple[ApiKey, str]]) -> Callable[..., Api]:
     """`make_api(bob, "read")`: a client of the API with a new key of that user."""
-    return lambda user, scope="write": Api(client, make_key(user, scope)[1])
+    return lambda user, scope="write", **columns: Api(client, make_key(user, scope, **columns)[1])
 
 
 @pytest.fixture

@@ -73,7 +73,7 @@ def run(tool: str, server: Server, seed: int, max_examples: int, rest: list[str]
     """Run the tool with one seed and an account of its own. Returns its exit status, 0 for no findings."""
     email = f"seed{seed}@example.com"
     server.flask("users", "create", "--email", email, "--password-stdin", stdin=PASSWORD)
-    key = server.flask("keys", "create", "--email", email, "--name", "fuzz").strip()
+    key = server.flask("keys", "create", "--email", email, "--name", "fuzz", "--members").strip()
     make_rows(server, key, seed)
     command = [
         tool, "--config-file", str(CONFIG), "run", f"{server.url}/api/openapi.json", "--checks", "all", "--seed", str(seed),

@@ -54,8 +54,9 @@ def test_no_key_is_in_it_and_the_address_is_a_variable() -> None:
 
 
 def test_what_it_sends_is_understood(
-    api: Api, make_link: Callable[..., Any], make_pixel: Callable[..., Any], alice: Any
+    make_api: Callable[..., Api], make_link: Callable[..., Any], make_pixel: Callable[..., Any], alice: Any
 ) -> None:
+    api = make_api(alice, changes_members=True)
     make_link(alice)
     make_pixel(alice)
     answers = {}

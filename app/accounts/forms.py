@@ -269,7 +269,12 @@ class KeyForm(ResourceForm):
 
     name = TextField(_l("Name"), most=128, required=True)
     scope = ChoiceField(_l("Permissions"), choices=SCOPES)
+    changes_members = FlagField(_l("Change members"))
     expires = WholeField(_l("Expires after days"), least=1, most=MAX_DAYS)
+
+    def validate_changes_members(self, field: FlagField) -> None:
+        if field.data and self.scope.data in {"read", "create"}:
+            raise Rejected(_l("Only a key that reads and writes can change members."), "scope")
 
     @property
     def changes(self) -> dict[str, Any]:

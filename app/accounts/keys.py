@@ -82,14 +82,20 @@ def digest(key: str) -> str:
 
 
 def create_key(
-    access: Access, name: str, scope: str = "write", expires: dt.datetime | None = None
+    access: Access,
+    name: str,
+    scope: str = "write",
+    expires: dt.datetime | None = None,
+    *,
+    changes_members: bool = False,
 ) -> tuple[ApiKey, str]:
     """Creates a key of this user to this workspace. Does not commit.
 
+    `changes_members`: it has the permission `members`, too.
     Its text is returned only here, since it is not stored.
     """
     key = new_text()
-    row = ApiKey(**access.row_columns, name=name, scope=scope)
+    row = ApiKey(**access.row_columns, name=name, scope=scope, changes_members=changes_members)
     row.prefix, row.digest = key[:PREFIX_LENGTH], digest(key)
     row.expires_datetime = expires
     db.session.add(row)
@@ -101,6 +107,7 @@ def create_key(
         workspace_id=access.workspace_id,
         on=object_of(row),
         scope=scope,
+        changes_members=changes_members,
         key=row.prefix,
     )
     return row, key

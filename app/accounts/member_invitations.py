@@ -7,6 +7,7 @@ import datetime as dt
 import hashlib
 import secrets
 from collections.abc import Sequence
+from math import ceil
 from typing import Any
 
 from sqlalchemy import ColumnElement, delete, func, select
@@ -18,19 +19,23 @@ from app.accounts.rights import OWNER
 from app.accounts.workspaces import object_of
 from app.audit.services import record
 from app.core.clock import now
-from app.core.errors import FieldError, Forbidden, Invalid, NotFound
+from app.core.errors import FieldError, Forbidden, Invalid, NotFound, RateLimited
 from app.core.extensions import db
 from app.i18n.messages import lazy_digits
 from app.i18n.messages import lazy_gettext as _l
+from app.rate_limit.limiter import at_most
+from app.web.rate_limits import rate_limiter
 
 GOOD_FOR = dt.timedelta(days=7)
 MAX_OPEN = 100  # of a workspace
+BY_USER = at_most(20, minutes=24 * 60, name="invitations")  # into all workspaces together
 
 
 def invite(access: Access, email: str, role: str) -> tuple[WorkspaceInvitation, str]:
     """Creates an invitation, in place of an earlier one of the address. Does not commit.
 
-    Its token is returned only here, since it is not stored. Raises Invalid where too many are open.
+    Its token is returned only here, since it is not stored. Raises Invalid where too many are open, and
+    RateLimited: each invitation may send a mail to somebody who never asked for one.
     """
     workspaces.hold(access.workspace_id)
     earlier = WorkspaceInvitation.workspace_id == access.workspace_id, WorkspaceInvitation.email == email
@@ -41,6 +46,7 @@ def invite(access: Access, email: str, role: str) -> tuple[WorkspaceInvitation, 
     if (count or 0) >= MAX_OPEN:
         text = _l("There may be at most %(most)s open invitations.", most=lazy_digits(MAX_OPEN))
         raise Invalid(FieldError(text, "too_many", "email"))
+    count_invitation(access.user)
     token = secrets.token_urlsafe(32)
     row = WorkspaceInvitation(**access.row_columns, digest=digest(token), email=email, role=role)
     row.expires_datetime = now() + GOOD_FOR
@@ -55,6 +61,16 @@ def invite(access: Access, email: str, role: str) -> tuple[WorkspaceInvitation, 
         role=role,
     )
     return row, token
+
+
+def count_invitation(inviter: User) -> None:
+    if seconds := rate_limiter().take(BY_USER, str(inviter.id)):
+        text = _l(
+            "You have made %(most)s invitations within a day. Try again in %(hours)s h.",
+            most=lazy_digits(BY_USER.amount),
+            hours=ceil(seconds / 3600),
+        )
+        raise RateLimited(seconds, FieldError(text, "too_many_invitations", "email"))
 
 
 def note(row: WorkspaceInvitation, action: str, **changes: Any) -> None:

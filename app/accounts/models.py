@@ -6,7 +6,7 @@ import datetime as dt
 from typing import Any
 
 from flask_login import UserMixin
-from sqlalchemy import JSON, ForeignKey, String, UniqueConstraint, true
+from sqlalchemy import JSON, ForeignKey, String, UniqueConstraint, false, true
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from app.core.clock import now
@@ -266,6 +266,8 @@ class ApiKey(db.Model):
     prefix: Mapped[str] = mapped_column(String(11), index=True)
     digest: Mapped[str] = mapped_column(String(64), unique=True)
     scope: Mapped[str] = mapped_column(String(8), default="write")
+    # the permission `members`
+    changes_members: Mapped[bool] = mapped_column(default=False, server_default=false())
     expires_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
     revoked_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
     last_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)

@@ -21,6 +21,8 @@ ACTIONS = {
     "workspace-members": "write_workspace",
     "workspace-invitations": "write_workspace",
 }
+# what a write of takes the permission `members` besides
+OF_MEMBERS = frozenset({"workspace-members", "workspace-invitations"})
 # all that a key of the scope "create" may be used for: see docs/decisions/2026-11-25-clients.md
 CREATES = frozenset({"api.links_post"})
 
@@ -89,7 +91,11 @@ def require_right() -> None:
         return
     if scope == "read":
         raise Forbidden(FieldError("This API key can only read.", "read_only_key"))
-    rights.require(request_access(), ACTIONS.get(resource_of(request.endpoint), "write"))
+    resource = resource_of(request.endpoint)
+    rights.require(request_access(), ACTIONS.get(resource, "write"))
+    if resource in OF_MEMBERS and not request_key().changes_members:
+        text = "This API key lacks the permission `members`: it can't invite, change or remove members."
+        raise Forbidden(FieldError(text, "members_permission"))
 
 
 def resource_of(endpoint: str | None) -> str:

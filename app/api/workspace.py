@@ -7,7 +7,7 @@ from collections.abc import Callable
 from flask import Response
 
 from app.accounts import member_invitations, workspaces
-from app.accounts.models import Workspace, WorkspaceInvitation
+from app.accounts.models import User, Workspace, WorkspaceInvitation
 from app.accounts.ownership import get_owned
 from app.accounts.rights import OWNER
 from app.accounts.workspace_forms import MemberForm, MemberInvitationForm, WorkspaceForm
@@ -24,7 +24,9 @@ from app.input.data import RequestData
 from app.input.forms import ResourceForm
 from app.input.listing import find_page
 from app.notifications import system_email
+from app.notifications.member_changes import Change, owners_of, tell_owners
 from app.notifications.member_invitations import about_of, post_invitation
+from app.notifications.security_email import SecurityMail
 from app.web import application, urls
 from app.web.body import read_list_query, read_sent
 
@@ -70,6 +72,16 @@ def answer_to_write(id: int, represent: Callable[[], Response], status: int = 20
 # --- members
 
 
+def owners() -> list[User]:
+    return owners_of(request_access().workspace_id)
+
+
+def tell(before: list[User], change: Change) -> None:
+    """Writes to those who were owners before the change, and to those who are now."""
+    everybody = {user.id: user for user in (*before, *owners())}
+    tell_owners(SecurityMail(db.session, application.settings()), request_key(), everybody.values(), change)
+
+
 @add("/workspace/members", "GET", "workspace-members_find")
 def find_members() -> Response:
     listing = members_of(request_access().workspace_id)
@@ -97,6 +109,7 @@ def make_invitation(sent: RequestData, keep: Keep) -> Response:
     address = f"{urls.dashboard_site()}{JOIN}?token={token}"
     if application.settings().smtp_url:
         post_invitation(db.session, row, authenticated_user(), address)
+    tell(owners(), Change("invited", row.email, row.role))
     # the address of the invitation is in this one answer, for where no mail is sent
     shown = present.invitation(row) | {"url": address}
     answer = answer_to_write(row.id, lambda: envelope.json_response({"data": shown}), 201)
@@ -118,8 +131,10 @@ def change_member(id: int) -> Response:
     form = checked(MemberForm(sent, owner=request_access(), stored=stored))
     begin_write(db.session)
     row = workspaces.get_member(request_access().workspace_id, id)
-    if "role" in form.changes:
-        workspaces.change_role(row, form.changes["role"])
+    before, role = owners(), form.changes.get("role", row.role)
+    if role != row.role:
+        workspaces.change_role(row, role)
+        tell(before, Change("role", row.user.email, role))
     answer = answer_to_write(row.id, lambda: envelope.json_response({"data": present.member(row)}))
     db.session.commit()
     return answer
@@ -128,7 +143,10 @@ def change_member(id: int) -> Response:
 @add("/workspace/members/<row_id:id>", "DELETE", "workspace-members_delete")
 def remove_member(id: int) -> Response:
     begin_write(db.session)
-    workspaces.remove_member(workspaces.get_member(request_access().workspace_id, id))
+    row, before = workspaces.get_member(request_access().workspace_id, id), owners()
+    email = row.user.email
+    workspaces.remove_member(row)
+    tell(before, Change("removed", email))
     db.session.commit()
     return Response(status=204)
 
@@ -161,6 +179,8 @@ def revoke_invitation(id: int) -> Response:
     begin_write(db.session)
     row = get_owned(request_access(), WorkspaceInvitation, id)
     system_email.withdraw(db.session, about_of(row))
+    email = row.email
     member_invitations.revoke(row)
+    tell(owners(), Change("revoked", email))
     db.session.commit()
     return Response(status=204)

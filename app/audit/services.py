@@ -21,7 +21,9 @@ LOGGED = (
     *("object_type", "object_id", "network"),
 )
 # changes whose values a log line has; of all others it has only the names
-LOGGED_CHANGES = {"reason", "method", "scope", "key", "format", "report", "type", "is_admin", "fields"}
+LOGGED_CHANGES = {
+    *("reason", "method", "scope", "key", "format", "report", "type", "is_admin", "fields", "changes_members")
+}
 
 log = structlog.stdlib.get_logger("waypost.audit")
 

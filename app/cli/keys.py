@@ -28,14 +28,21 @@ keys = Group("keys", help="API keys: create, list, revoke.")
 @click.option("--email", required=True, help="The user's e-mail address.")
 @click.option("--name", required=True, help="A name for the key.")
 @click.option("--scope", type=click.Choice(list(api_keys.SCOPES)), default="write", show_default=True)
+@click.option("--members", is_flag=True, help="Let the key invite, change and remove members.")
 @click.option(
     "--expires", type=click.IntRange(1, MAX_DAYS), metavar="DAYS", help="Days until the key expires."
 )
-def create(email: str, name: str, scope: str, expires: int | None) -> None:
+def create(email: str, name: str, scope: str, members: bool, expires: int | None) -> None:
     """Create a key and print it. It is shown only once: its SHA-256 alone is stored."""
     migrate_first()
     user = require_user(email)
-    sent = RequestData([("name", name), ("scope", scope), ("expires", str(expires or ""))])
+    typed = {
+        "name": name,
+        "scope": scope,
+        "changes_members": str(int(members)),
+        "expires": str(expires or ""),
+    }
+    sent = RequestData(list(typed.items()))
     form = KeyForm(sent, owner=user)
     form.require_valid()
     begin_write(db.session)
@@ -57,7 +64,8 @@ def list_all(email: str | None) -> None:
 
 def row_of(key: ApiKey) -> tuple[str, ...]:
     times = [clock.format_utc(t) or "" for t in (key.expires_datetime, key.last_datetime, key.datetime)]
-    return key.prefix, key.user.email, key.name, key.scope, api_keys.state_of(key), *times
+    scope = f"{key.scope}+members" if key.changes_members else key.scope
+    return key.prefix, key.user.email, key.name, scope, api_keys.state_of(key), *times
 
 
 @keys.command("revoke")

@@ -15,6 +15,7 @@ from app.accounts.ownership import get_owned
 from app.accounts.rights import EDITOR, OWNER, ROLES
 from app.accounts.workspace_forms import MemberForm, MemberInvitationForm, WorkspaceForm
 from app.core.database import begin_write
+from app.core.errors import Invalid, RateLimited
 from app.core.extensions import db
 from app.dashboard.auth.access import signed_in_user, submitted_form
 from app.dashboard.auth.reauthentication import reauthenticated
@@ -87,7 +88,12 @@ def invite() -> ResponseReturnValue:
     if not form.validate():
         return render_page(inviting=form)
     begin_write(db.session)
-    row, token = member_invitations.invite(current_access(), form.changes["email"], form.changes["role"])
+    try:
+        row, token = member_invitations.invite(current_access(), form.changes["email"], form.changes["role"])
+    except (Invalid, RateLimited) as refused:
+        db.session.rollback()
+        form.reject("email", refused.errors[0].title, refused.errors[0].code)
+        return render_page(inviting=form)
     address = f"{urls.dashboard_site()}{url_for('dashboard.join')}?token={token}"
     if application.settings().smtp_url:
         post_invitation(db.session, row, signed_in_user(), address)

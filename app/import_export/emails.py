@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 
 from app.accounts.models import User
-from app.core.clock import now
 from app.core.config import Settings
 from app.core.database import AnySession
 from app.i18n import digits
@@ -14,6 +13,7 @@ from app.i18n.messages import gettext as _
 from app.i18n.messages import ngettext
 from app.import_export.models import LinkImport
 from app.notifications import system_email
+from app.notifications.security_email import SecurityMail
 from app.notifications.site import site_of
 
 RETRY_PERIOD = dt.timedelta(days=1)
@@ -22,8 +22,6 @@ RETRY_PERIOD = dt.timedelta(days=1)
 def tell_failed(session: AnySession, job: LinkImport, settings: Settings) -> None:
     """Write the mail that an import has failed; the worker sends it. The caller commits."""
     user = session.get_one(User, job.user_id)
-    if not settings.smtp_url:
-        return
     with in_language(user.language):
         ended = ngettext(
             "The import of %(name)s ended after %(rows)s row.",
@@ -41,4 +39,4 @@ def tell_failed(session: AnySession, job: LinkImport, settings: Settings) -> Non
             note="account",
             language=user.language,
         )
-    system_email.enqueue(session, user.id, f"import:{job.id}", user.email, content, now() + RETRY_PERIOD)
+    SecurityMail(session, settings).post(user, user.email, f"import:{job.id}", content, RETRY_PERIOD)

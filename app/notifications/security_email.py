@@ -7,7 +7,7 @@ header: anyone can forge that, and the one-time link for a new password would go
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.accounts import second_factor, standing
 from app.accounts.models import User
@@ -19,6 +19,7 @@ from app.i18n.in_language import in_language
 from app.i18n.messages import gettext as _
 from app.i18n.messages import ngettext
 from app.notifications import system_email
+from app.notifications.addresses import without_addresses
 from app.notifications.site import site_of
 
 RETRY_PERIOD = dt.timedelta(days=1)
@@ -144,9 +145,15 @@ class SecurityMail:
     def post(
         self, user: User, email: str, about: str, content: system_email.Content, good_for: dt.timedelta
     ) -> None:
-        is_verified = email == user.verified_email
-        if self.settings.smtp_url and (is_verified or not system_email.has_enough(self.session, email)):
-            system_email.enqueue(self.session, user.id, about, email, content, now() + good_for)
+        if not self.settings.smtp_url:
+            return
+        if email != user.verified_email:  # it may be a stranger's
+            if system_email.has_enough(self.session, email) or system_email.has_sent_enough(
+                self.session, user
+            ):
+                return
+            content = replace(content, text=without_addresses(content.text))
+        system_email.enqueue(self.session, user.id, about, email, content, now() + good_for)
 
 
 def about_reset(user: User) -> str:

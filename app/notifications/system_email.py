@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 
 from sqlalchemy import delete, func, select
 
+from app.accounts.models import User
 from app.core.clock import now
 from app.core.database import AnySession
 from app.core.leases import precise_now
@@ -21,6 +22,7 @@ from app.notifications.outbox import new_webhook_id
 
 TYPE = "letter"  # of its deliveries
 MAX_A_DAY = 5
+MAX_OF_USER = 20  # a day, to all addresses that are not verified
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,9 +50,19 @@ def enqueue(
 
 def has_enough(session: AnySession, email: str) -> bool:
     """Whether an address got `MAX_A_DAY` mails in the last day. For addresses that are not verified."""
-    is_theirs, since = func.lower(SystemEmail.email) == email.lower(), now() - dt.timedelta(days=1)
-    lately = select(func.count()).select_from(SystemEmail).where(is_theirs, SystemEmail.datetime > since)
-    return session.scalars(lately).one() >= MAX_A_DAY
+    is_theirs = func.lower(SystemEmail.email) == email.lower(), SystemEmail.datetime > a_day_ago()
+    return session.scalars(select(func.count()).select_from(SystemEmail).where(*is_theirs)).one() >= MAX_A_DAY
+
+
+def has_sent_enough(session: AnySession, user: User) -> bool:
+    """Whether a user's account caused `MAX_OF_USER` mails to addresses other than its own in the last day."""
+    others = SystemEmail.user_id == user.id, SystemEmail.email != (user.verified_email or "")
+    lately = select(func.count()).select_from(SystemEmail).where(*others)
+    return session.scalars(lately.where(SystemEmail.datetime > a_day_ago())).one() >= MAX_OF_USER
+
+
+def a_day_ago() -> dt.datetime:
+    return now() - dt.timedelta(days=1)
 
 
 def withdraw(session: AnySession, about: str) -> None:

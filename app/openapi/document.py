@@ -86,6 +86,8 @@ def described(one: Operation) -> dict[str, Any]:
         "parameters": parameters(one),
         "responses": responses(one),
     }
+    if one.description:
+        found["description"] = one.description
     if one.form:
         found["requestBody"] = {
             "required": one.is_create,

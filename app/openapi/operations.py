@@ -78,6 +78,7 @@ class Operation:
     has_tag: bool = False
     is_conditional: bool = False
     has_cursor: bool = False
+    description: str = ""
 
     @property
     def is_write(self) -> bool:
@@ -149,7 +150,10 @@ CSV = "text/csv"
 OF_A_TYPE = {**REPORT, **OF_ONE_TYPE}
 WORKSPACE, MEMBERS, INVITED = "Workspace", "/workspace/members", "/workspace/invitations"
 RENAME: dict[str, Any] = {"form": WorkspaceForm, "example": {"name": "Marketing"}}
-ROLE: dict[str, Any] = {"form": MemberForm, "example": {"role": "viewer"}}
+BY_MEMBERS_KEY: dict[str, Any] = {
+    "description": "Takes a key with the permission `members`; every owner of the workspace gets a mail."
+}
+ROLE: dict[str, Any] = {"form": MemberForm, "example": {"role": "viewer"}, **BY_MEMBERS_KEY}
 OF_MEMBERS: dict[str, Any] = {"is_list": True, "query": of_list(members_of(0), MemberForm)}
 MEMBER, INVITATION = f"{MEMBERS}/{{id}}", f"{INVITED}/{{id}}"
 HOOKS, HOOK, SUBSCRIPTIONS = "/subscriptions", "/subscriptions/{id}", "Subscriptions"
@@ -234,17 +238,19 @@ OTHERS: tuple[Operation, ...] = (
     call(
         "workspace-members_post", "POST", MEMBERS, WORKSPACE, "Invite a member", "Made", status=201,
         form=MemberInvitationForm, is_create=True, example={"email": "carol@example.com", "role": "editor"},
+        **BY_MEMBERS_KEY,
     ),
     call("workspace-members_read", "GET", MEMBER, WORKSPACE, "Read a member", "Member"),
     call("workspace-members_update", "POST", MEMBER, WORKSPACE, "Change a member's role", "Made", **ROLE),
-    call("workspace-members_delete", "DELETE", MEMBER, WORKSPACE, "Remove a member", None, status=204),
+    call("workspace-members_delete", "DELETE", MEMBER, WORKSPACE, "Remove a member", None, status=204,
+         **BY_MEMBERS_KEY),
     call(
         "workspace-invitations_find", "GET", INVITED, WORKSPACE, "List invitations", "Invitation",
         is_list=True, query=of_list(INVITATIONS, MemberForm),
     ),
     call("workspace-invitations_read", "GET", INVITATION, WORKSPACE, "Read an invitation", "Invitation"),
     call("workspace-invitations_delete", "DELETE", INVITATION, WORKSPACE, "Revoke an invitation", None,
-         status=204),
+         status=204, **BY_MEMBERS_KEY),
     call(
         "audit", "GET", "/audit", ACCOUNT, "List the audit log", "AuditEntry", is_list=True,
         query=of_list(audit_log_of(0, AuditReader(None))), example={"group": "keys"},

@@ -73,7 +73,7 @@ def test_an_entry(api: Api, alice: User) -> None:
         "account_id": alice.id, "account_email": alice.email, "workspace_id": access_of(alice).workspace_id,
         "actor_way": "api", "actor_id": alice.id, "actor_email": alice.email, "actor_name": "ci",
         "key_prefix": "wp_abcdefgh", "object_type": "api_key", "object_id": 0, "object_name": "deploy",
-        "changes": {"scope": "read", "key": entry["changes"]["key"]},
+        "changes": {"scope": "read", "changes_members": False, "key": entry["changes"]["key"]},
         "network": "203.0.113.0/24", "request_id": "abc-1",
     }  # fmt: skip
 

@@ -198,8 +198,9 @@ def full(alice: User, factory: Any) -> dict[str, int]:
 
 
 def test_every_answer_is_as_it_says(
-    api: Api, document: dict[str, Any], full: dict[str, int], alice: User, bob: User
+    make_api: Callable[..., Api], document: dict[str, Any], full: dict[str, int], alice: User, bob: User
 ) -> None:
+    api = make_api(alice, changes_members=True)
     workspace = db.session.get_one(Workspace, access_of(alice).workspace_id)
     member = workspaces.add_member(workspace, bob, "editor")
     invitation, _ = member_invitations.invite(access_of(alice), "z@example.com", "viewer")
@@ -250,7 +251,9 @@ def test_every_line_of_the_page_works(make_server: Callable[..., Server], tmp_pa
     """Each line is run by a shell in which only the key is set."""
     server = make_server()
     server.flask("users", "create", "--email", "you@example.com", "--password-stdin", stdin=PASSWORD)
-    key = server.flask("keys", "create", "--email", "you@example.com", "--name", "laptop").strip()
+    key = server.flask(
+        "keys", "create", "--email", "you@example.com", "--name", "laptop", "--members"
+    ).strip()
     headers = {"Authorization": f"Bearer {key}"}
     for path, kind in RESOURCES.items():
         sent = {

@@ -42,10 +42,11 @@ def workspace(alice: User, session: Session) -> Workspace:
 def enter(workspace: Workspace, client: FlaskClient) -> Callable[..., Api]:
     """`enter(bob, "viewer")`: a client of the API with a key of that member to the workspace."""
 
-    def make(user: User, role: str = OWNER, scope: str = "write") -> Api:
+    def make(user: User, role: str = OWNER, scope: str = "write", *, changes_members: bool = True) -> Api:
         if access_to(user, workspace.id) is None:
             workspaces.add_member(workspace, user, role)
-        key = create_key(Access(user, workspace.id, role), "test", scope)[1]
+        access = Access(user, workspace.id, role)
+        key = create_key(access, "test", scope, changes_members=changes_members and scope == "write")[1]
         db.session.commit()
         return Api(client, key)
 
@@ -193,8 +194,8 @@ def test_members(alice: User, bob: User, enter: Callable[..., Api]) -> None:
     problem(bobs.get("/user"), 401)
 
 
-def test_members_of_others_are_not_there(api: Api, alice: User, bob: User, enter: Callable[..., Api]) -> None:
-    enter(alice)
+def test_members_of_others_are_not_there(alice: User, bob: User, enter: Callable[..., Api]) -> None:
+    api = enter(alice)
     theirs = workspaces.members(access_of(bob).workspace_id)[0].id
     for answer in (
         api.get(f"/workspace/members/{theirs}"),

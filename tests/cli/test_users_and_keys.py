@@ -207,6 +207,16 @@ class TestKeys:
         assert key is not None
         assert (key.scope, key.expires_datetime) == ("write", None)
 
+    def test_change_members_only_where_that_is_said(self, run: Run, alice: User) -> None:
+        made = ("keys", "create", "--email", alice.email, "--name")
+        for name, options in (("a", ()), ("b", ("--members",))):
+            key = keys.find_key(run(*made, name, *options).stdout.strip())
+            assert key is not None
+            assert key.changes_members is (name == "b")
+        assert run(*made, "c", "--members", "--scope", "read").exit_code == 1
+        scopes = [row[2:4] for row in columns(run("keys", "list").output)[1:]]
+        assert scopes == [["b", "write+members"], ["a", "write"]]
+
     def test_are_listed_without_their_text(self, run: Run, alice: User, bob: User, make_key) -> None:
         _, text = make_key(alice, name="mine")
         make_key(bob, name="his", scope="read")

@@ -14,13 +14,15 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from app.accounts import member_invitations, workspaces
-from app.accounts.models import User, UserSession, Workspace, WorkspaceInvitation
+from app.accounts.models import ApiKey, User, UserSession, Workspace, WorkspaceInvitation
 from app.accounts.rights import EDITOR, OWNER, VIEWER
 from app.accounts.workspaces import access_of
+from app.audit.models import AuditEntry
 from app.core.clock import now
 from app.core.database import begin_write
 from app.core.extensions import db
 from app.links.models import Link
+from app.notifications.models import SystemEmail
 from tests.dashboard.conftest import Desk
 from tests.factories import PASSWORD, Factory
 from tests.users import access_to
@@ -215,6 +217,25 @@ def test_bad_invitations_say_what_is_wrong(desk: Desk, alice: User, workspace: W
         assert 'class="error"' in page.text
 
 
+@pytest.mark.settings(SMTP_URL="smtp://127.0.0.1:2525", BASE_URL="http://localhost")
+def test_invitations_of_a_day_are_bounded(
+    desk: Desk, alice: User, workspace: Workspace, session: Session
+) -> None:
+    own = access_of(alice)
+    for number in range(member_invitations.BY_USER.amount):  # of which some are for an address again
+        begin_write(db.session)
+        member_invitations.invite(own, f"stranger{number % 15}@example.com", VIEWER)
+        db.session.commit()
+    before = sorted(session.scalars(select(WorkspaceInvitation.id)))
+    for path in ("/w/5000/workspace/invite", "/workspace/invite"):
+        page = desk.post(path, {"email": "stranger1@example.com", "role": VIEWER})
+        assert page.status_code == 422
+        assert "You have made 20 invitations within a day." in page.text
+    session.expire_all()
+    assert sorted(session.scalars(select(WorkspaceInvitation.id))) == before
+    assert not session.scalars(select(SystemEmail.id)).all()
+
+
 def test_roles_removal_and_leaving(
     desk: Desk, alice: User, bob: User, workspace: Workspace, session: Session
 ) -> None:
@@ -253,6 +274,28 @@ def test_a_key_is_of_the_workspace_of_its_page(
     assert key
     found = client.get("/api/workspace", headers={"Authorization": f"Bearer {key[0]}"})
     assert found.json and found.json["data"]["id"] == 5000
+
+
+KEYS: dict[str, tuple[dict[str, str], int, list[bool]]] = {
+    "not sent": ({"scope": "write"}, 200, [False]),
+    "not chosen": ({"scope": "write", "changes_members": "0"}, 200, [False]),
+    "chosen": ({"scope": "write", "changes_members": "1"}, 200, [True]),
+    "of a key that reads": ({"scope": "read", "changes_members": "1"}, 422, []),
+    "of a key that creates": ({"scope": "create", "changes_members": "1"}, 422, []),
+}
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_a_key_changes_members_where_that_is_chosen(name: str, desk: Desk, session: Session) -> None:
+    sent, status, made = KEYS[name]
+    assert 'name="changes_members" value="1" checked' not in desk.get("/keys/new").text
+    assert desk.post("/keys/new", {"name": "k", **sent}).status_code == status
+    assert list(session.scalars(select(ApiKey.changes_members))) == made
+    assert ("Change members" in desk.get("/keys/").text) is (made == [True])
+    entries = session.scalars(select(AuditEntry).where(AuditEntry.action == "api_key.created"))
+    assert [entry.changes["changes_members"] for entry in entries] == made
+    if made:
+        assert f"Change members: {'Yes' if made[0] else 'No'}" in desk.get("/account/audit-log").text
 
 
 def test_an_unverified_address_joins_nothing(desk: Desk, bob: User, alice: User, session: Session) -> None:

@@ -24,7 +24,7 @@ class Member:
         self.url = server.url
         email = ("--email", EMAIL)
         server.flask("users", "create", *email, "--password-stdin", stdin=f"{PASSWORD}\n")
-        self.key = server.flask("keys", "create", *email, "--name", "test").strip()
+        self.key = server.flask("keys", "create", *email, "--name", "test", "--members").strip()
         with closing(sqlite3.connect(server.data_dir / "main.db", timeout=60)) as database, database:
             joins = (
                 "INSERT INTO workspace_member (workspace_id, user_id, role, datetime)"

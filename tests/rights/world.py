@@ -149,7 +149,7 @@ def give_rows_of_their_own(world: World, name: str, user: User, workspace_id: in
     is_member = name in MEMBERS
     access = Access(user, workspace_id, MEMBERS[name]) if is_member else access_of(user)
     begin_write(db.session)
-    key, world.keys[name] = create_key(access, f"key of {name}")
+    key, world.keys[name] = create_key(access, f"key of {name}", changes_members=True)
     key.last_datetime = LATER
     if name == "owner":
         for scope, holder in (("read", "reader"), ("create", "creator")):

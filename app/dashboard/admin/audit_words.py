@@ -146,6 +146,7 @@ LABELS: Mapping[str, str] = {
     "format": _l("Format"),
     "report": _l("Report"),
     "is_admin": _l("Admin"),
+    "changes_members": _l("Change members"),
     "email": _l("E-mail"),
     "name": _l("Name"),
     "fields": _l("Changed"),

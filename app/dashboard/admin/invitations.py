@@ -26,6 +26,7 @@ from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.i18n.messages import gettext as _
 from app.notifications import system_email
+from app.notifications.addresses import name_without_addresses
 from app.web import urls
 
 FOLDER = "dashboard/users"
@@ -96,10 +97,10 @@ def about_of(row: Invitation) -> str:
 
 def email_content(row: Invitation, address: str) -> system_email.Content:
     """The mail, in the language of the admin who invites: the recipient's is not known."""
-    who = signed_in_user().name or signed_in_user().email
+    who = name_without_addresses(signed_in_user().name)
     until = format_utc(row.expires_datetime)
     return system_email.Content(
-        title=_("%(who)s invites you to Waypost", who=who),
+        title=_("%(who)s invites you to Waypost", who=who) if who else _("You are invited to Waypost"),
         text=_("Create your account with the link below. It works once, until %(until)s UTC.", until=until),
         url=address,
         button=_("Create your account"),

@@ -54,7 +54,8 @@ class Waypost:
         return done.stdout.strip()
 
     def make_key(self, scope: str) -> str:
-        return self.command("keys", "create", "--email", EMAIL, "--name", scope, "--scope", scope)
+        members = ["--members"] if scope == "write" else []
+        return self.command("keys", "create", "--email", EMAIL, "--name", scope, "--scope", scope, *members)
 
     def wait_until_ready(self) -> None:
         deadline = time.monotonic() + START_SECONDS
