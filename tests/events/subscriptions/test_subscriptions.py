@@ -12,7 +12,6 @@ from standardwebhooks import Webhook
 
 from app.accounts.models import User
 from app.core.config import Settings
-from app.events.subscriptions import services
 from app.events.subscriptions.forms import SUBSCRIBED
 from app.notifications.models import Delivery, EventCursor, NotificationHandler
 from app.notifications.sender import Sender
