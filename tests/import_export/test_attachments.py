@@ -55,7 +55,7 @@ A, B = webhook(), webhook(address="https://hooks.example/b")
 
 @pytest.mark.settings(MAX_HANDLERS="1")
 def test_a_row_whose_handler_is_one_too_many_says_so(session: Session, alice: User, take: Take) -> None:
-    take([row("a", A), row("b", B), row("c", A)])
+    take(alice, json.dumps([row("a", A), row("b", B), row("c", A)]))
     assert told(session) == {"b": [["", "A workspace may have at most 1 handlers."]]}
     assert session.scalar(sa.select(sa.func.count()).select_from(NotificationHandler)) == 1
 

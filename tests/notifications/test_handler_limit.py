@@ -46,6 +46,6 @@ def test_one_more_is_refused_and_another_workspace_has_its_own(
 def test_the_last_one_at_the_same_moment(
     app: Flask, api: Api, session: scoped_session[Session], alice: User
 ) -> None:
-    answers = race(app, api, 8, CHAT, "/notification-handlers")
+    answers = race(app, api, 8, CHAT, path="/notification-handlers")
     assert sorted(answer.status_code for answer in answers) == [201] * 2 + [422] * 6
     assert count(session, alice) == 2
