@@ -28,7 +28,7 @@ SUBJECTS: dict[str, tuple[str, ...]] = {
     "E-mail": ("SMTP_", "MAIL_"),
     "Backups and buckets": ("BACKUP_", "UPGRADE_", "S3_", "MEDIA_"),
     "Visitors and their privacy": ("GEO", "PIXEL_", "CLICK_RETENTION", "AUDIT_"),
-    "Links, accounts and limits": ("DESTINATION_", "SESSION_", "API_", "ALLOW_", "AUTH_"),
+    "Links, accounts and limits": ("DESTINATION_", "SESSION_", "API_", "MAX_", "ALLOW_", "AUTH_"),
     "Single sign-on": ("OIDC_",),
     "Logs, metrics and traces": ("LOG_", "METRICS_", "TRACES_"),
     "Others": ("",),

@@ -69,6 +69,7 @@ class Settings(OidcSettings):
     pixel_consent: str | None
     session_days: int
     api_rate_limit: int
+    max_handlers: int
     click_retention_days: int
     audit_log_days: int
     upgrade_backups: int
@@ -154,6 +155,7 @@ TABLE: dict[str, tuple[str | None, Callable[[str], Any]]] = {
     "PIXEL_CONSENT": (None, one_of("ask")),
     "SESSION_DAYS": ("30", whole(1, 3650)),
     "API_RATE_LIMIT": ("6000", whole(0, 10_000_000)),
+    "MAX_HANDLERS": ("100", whole(1, 10_000)),
     "CLICK_RETENTION_DAYS": ("90", whole(1, 36_500)),
     "AUDIT_LOG_DAYS": ("365", whole(30, 3650)),
     "UPGRADE_BACKUPS": ("3", whole(0, 100)),

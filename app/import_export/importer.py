@@ -23,6 +23,7 @@ from app.core.actor import Actor, act_as
 from app.core.clock import now
 from app.core.config import Settings
 from app.core.database import begin_write
+from app.core.errors import Invalid
 from app.core.extensions import db
 from app.i18n.messages import in_english, lazy_digits
 from app.i18n.messages import lazy_gettext as _l
@@ -155,7 +156,9 @@ class RunningImport:
             with errors.attempt() as made:
                 self.store([(row, outcome)])
             if made.error is not None:
-                self.store([(row, RowResult("failed", [["", UNREADABLE_ROW]]))])
+                said = made.error.errors if isinstance(made.error, Invalid) else ()
+                problems = [[one.field or "", one.title] for one in said] or [["", UNREADABLE_ROW]]
+                self.store([(row, RowResult("failed", problems))])
             if self.job.state != self.state:
                 return
 

@@ -11,12 +11,20 @@ import time
 from collections import deque
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from app.notifications.message import Message
 
 BATCH = 32  # taken from the database at once
 THREADS = 4
 PATIENCE_SECONDS = 20.0  # for waiting in a queue: with the 15 of an attempt, less than a lease
+
+
+class Receiver(NamedTuple):
+    """Whose deliveries a queue has, and to which host. Mails from Waypost itself are of workspace 0."""
+
+    workspace_id: int
+    host: str
 
 
 @dataclass(frozen=True)
@@ -42,7 +50,8 @@ class ClaimedDelivery:
 class HandlerQueue:
     """The deliveries that one process has claimed for one handler. `is_failing`: the last attempt failed."""
 
-    def __init__(self, *, is_failing: bool) -> None:
+    def __init__(self, receiver: Receiver, *, is_failing: bool) -> None:
+        self.receiver = receiver
         self.lock = threading.Lock()
         self.waiting: deque[ClaimedDelivery] = deque()
         self.threads = 0
@@ -56,13 +65,19 @@ class HandlerQueue:
                 return 0 if self.threads or self.waiting else 1
             return BATCH - len(self.waiting) if len(self.waiting) <= BATCH // 4 else 0
 
-    def add(self, claimed: Collection[ClaimedDelivery]) -> int:
-        """Add deliveries. Returns how many threads to start, which count as running from now on."""
+    def most_threads(self) -> int:
+        return THREADS if self.is_proven else 1
+
+    def add(self, claimed: Collection[ClaimedDelivery], planned: int) -> int:
+        """Add deliveries. Returns how many threads to start, which count as running from now on.
+
+        They are `planned` at most, and one where all have ended meanwhile.
+        """
         with self.lock:
             self.waiting.extend(claimed)
             self.is_spoiled = False
-            most = THREADS if self.is_proven else 1
-            more = max(0, min(most - self.threads, len(self.waiting)))
+            planned = planned if self.threads else max(1, planned)
+            more = max(0, min(self.most_threads() - self.threads, len(self.waiting), planned))
             self.threads += more
             return more
 

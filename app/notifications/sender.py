@@ -10,7 +10,7 @@ import queue
 import secrets
 import threading
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from math import inf
@@ -33,6 +33,7 @@ from app.notifications import waiting
 from app.notifications.delivery import AttemptResult, attempt
 from app.notifications.handler_queue import ClaimedDelivery, HandlerQueue
 from app.notifications.outbox import put_off, write_down
+from app.notifications.shares import MAX_THREADS, Shares
 from app.notifications.site import site_of
 
 POLL_SECONDS = 0.1
@@ -40,7 +41,6 @@ LOOK_SECONDS = 0.2  # between two looks at SQLite's file, where nothing is going
 DUE_SECONDS = 5.0  # within which is sent what comes due by time alone
 IDLE_POLL_SECONDS = 1.0  # where wake-ups arrive: then only what comes due by the clock waits so long
 RETRY_SECONDS, LONGEST_RETRY = 1.0, 30.0
-MAX_THREADS = 512
 MAX_FAILING = MAX_THREADS // 2  # for receivers whose last attempt failed; the rest is for all others
 
 Feed = Callable[[Session], object]  # creates deliveries; true if it created some
@@ -168,16 +168,16 @@ class Sender(PollLoop):
 
     def take(self) -> bool:
         """Claim due deliveries, as many as there is room for, and send them."""
-        if self.threads() >= MAX_THREADS:
-            return False
-        full = [handler_id for handler_id, handler_queue in self.queues.items() if not handler_queue.room()]
+        shares = Shares(self.queues.values())
+        full = [id_ for id_, one in self.queues.items() if not one.room() or shares.is_full(one.receiver)]
         is_crowded = self.threads(failing=True) >= MAX_FAILING
         with Session(self.engine) as session:
             found = waiting.find(session, precise_now(), full, only_healthy=is_crowded)
-            ids = self.chosen(found)
+            self.open_queues(session, found)
+            ids, planned = self.chosen(found, shares)
             claimed = waiting.take(session, ids, self.who, self.site, self.errors) if ids else []
         self.held |= {delivery.id for delivery in claimed}
-        self.send(claimed)
+        self.send(claimed, planned)
         return bool(claimed)
 
     def threads(self, *, failing: bool = False) -> int:
@@ -187,25 +187,47 @@ class Sender(PollLoop):
             if handler_queue.is_failing or not failing
         )
 
-    def chosen(self, found: Sequence[waiting.DueDelivery]) -> list[int]:
-        """The ids to claim: for each handler as many as its queue has room for."""
-        rooms: dict[int, int] = {}
-        ids = []
-        for one in found:
-            handler_queue = self.queues.setdefault(one.handler_id, HandlerQueue(is_failing=one.is_failing))
-            room = rooms.setdefault(one.handler_id, handler_queue.room())
-            if room and one.id not in self.held:
-                ids.append(one.id)
-                rooms[one.handler_id] = room - 1
-        return ids
+    def open_queues(self, session: Session, found: Sequence[waiting.DueDelivery]) -> None:
+        """Open a queue for each handler that has none; one that is idle learns where its handler is now."""
+        busy = {id_ for id_, one in self.queues.items() if one.threads}
+        idle = {one.handler_id: one for one in found if one.handler_id not in busy}
+        receivers = waiting.receivers_of(session, idle)
+        for id_, one in idle.items():
+            receiver = receivers[id_]
+            self.queues.setdefault(id_, HandlerQueue(receiver, is_failing=one.is_failing)).receiver = receiver
 
-    def send(self, claimed: Sequence[ClaimedDelivery]) -> None:
+    def chosen(
+        self, found: Sequence[waiting.DueDelivery], shares: Shares
+    ) -> tuple[list[int], Mapping[int, int]]:
+        """The ids to claim, and how many threads to start for each handler.
+
+        Workspaces take turns, the one with the fewest threads first. Each handler gets as many as its queue
+        has room for, where it has a thread or its workspace and its host have a share left for one.
+        """
+        rooms, planned = dict[int, int](), Counter[int]()
+        ids = []
+        for one in in_turns(found, shares.workspaces):
+            handler_queue = self.queues[one.handler_id]
+            room = rooms.setdefault(one.handler_id, handler_queue.room())
+            if not room or one.id in self.held:
+                continue
+            threads = handler_queue.threads + planned[one.handler_id]
+            if threads < handler_queue.most_threads() and not shares.is_full(handler_queue.receiver):
+                shares.use(handler_queue.receiver)
+                planned[one.handler_id] += 1
+            elif not threads:
+                continue
+            ids.append(one.id)
+            rooms[one.handler_id] = room - 1
+        return ids, planned
+
+    def send(self, claimed: Sequence[ClaimedDelivery], planned: Mapping[int, int]) -> None:
         by_handler: dict[int, list[ClaimedDelivery]] = defaultdict(list)
         for delivery in claimed:
             by_handler[delivery.handler_id].append(delivery)
         for handler_id, some in by_handler.items():
             handler_queue = self.queues[handler_id]
-            for _ in range(handler_queue.add(some)):
+            for _ in range(handler_queue.add(some, planned[handler_id])):
                 with self.errors.attempt() as started:
                     threading.Thread(
                         target=self.work, args=(handler_queue,), name="send", daemon=True
@@ -237,3 +259,13 @@ class Sender(PollLoop):
             if not outcome.is_delivered:
                 span.fail("not delivered")
         return outcome
+
+
+def in_turns(found: Sequence[waiting.DueDelivery], threads: Mapping[int, int]) -> list[waiting.DueDelivery]:
+    """Due deliveries in the order in which workspaces take turns, each with so many threads in use."""
+    turns = Counter(threads)
+    numbered = []
+    for one in found:
+        numbered.append((one.is_failing, turns[one.workspace_id], one))
+        turns[one.workspace_id] += 1
+    return [one for *_, one in sorted(numbered, key=lambda row: row[:2])]

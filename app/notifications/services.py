@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from sqlalchemy import delete as delete_rows
+from sqlalchemy import func, select
 
 from app.accounts.access import Access
+from app.accounts.models import Workspace
 from app.audit.services import Object, record
 from app.core.clock import now
 from app.core.database import reread
@@ -15,6 +17,7 @@ from app.core.errors import FieldError, Invalid
 from app.core.extensions import db
 from app.core.leases import precise_now
 from app.events.types import CLICKED
+from app.i18n.messages import lazy_digits
 from app.i18n.messages import lazy_gettext as _l
 from app.notifications.confirmation import about, require_confirmation
 from app.notifications.delivery import UNREADABLE
@@ -26,10 +29,12 @@ from app.notifications.transport import all_transports
 from app.notifications.unsubscribe import place_of
 from app.trash import services as trash
 from app.trash.models import Trashed
+from app.web import application
 
 
 def create(access: Access, changes: dict[str, Any]) -> NotificationHandler:
-    """Create a handler from `changes`: type, name and settings."""
+    """Create a handler from `changes`: type, name and settings. Raises Invalid for one too many."""
+    require_room(access.workspace_id)
     settings = filled_in({**made(changes["type"]), **changes.get("settings", {})})
     handler = NotificationHandler(**access.row_columns, **{**changes, "settings": settings})
     require_settings(handler)
@@ -40,6 +45,20 @@ def create(access: Access, changes: dict[str, Any]) -> NotificationHandler:
     db.session.flush()
     note(handler, "handler.created")
     return handler
+
+
+def require_room(workspace_id: int) -> None:
+    """Lock the workspace's number of handlers for this transaction. Raises Invalid where it is the highest.
+
+    The lock is none against other rows that name the workspace.
+    """
+    workspace = select(Workspace.id).where(Workspace.id == workspace_id)
+    db.session.execute(workspace.with_for_update(key_share=True))
+    mine = select(func.count()).where(NotificationHandler.workspace_id == workspace_id)
+    most = application.settings().max_handlers
+    if (db.session.scalar(mine) or 0) >= most:
+        text = _l("A workspace may have at most %(most)s handlers.", most=lazy_digits(most))
+        raise Invalid(FieldError(text, "too_many"))
 
 
 def settle_filter(handler: NotificationHandler) -> None:
@@ -143,7 +162,8 @@ def delete(handler: NotificationHandler) -> str:
 
 
 def restore(trashed: Trashed) -> NotificationHandler:
-    """Restore it, on the links that it was on."""
+    """Restore it, on the links that it was on. Raises Invalid for one handler too many."""
+    require_room(trashed.workspace_id)
     handler: NotificationHandler = trash.put_back([trashed], NotificationHandler)[0]
     return handler
 

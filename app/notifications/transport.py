@@ -142,6 +142,11 @@ class Transport:
         ]
         return "\n".join(found)
 
+    def host_of(self, settings: Mapping[str, str]) -> str:
+        """The host that an owner's address names; "" where the service, or the operator, has one for all."""
+        addresses = [settings.get(one.name) for one in self.settings if one.kind == "address"]
+        return next((host_of(address) for address in addresses if address), "")
+
     @property
     def secrets(self) -> frozenset[str]:
         """The names of all settings that a read-only key does not see."""

@@ -21,37 +21,47 @@ from app.i18n.languages import DEFAULT
 from app.notifications import system_email
 from app.notifications.composing import composer_of
 from app.notifications.confirmation import refusal_of
-from app.notifications.handler_queue import ClaimedDelivery
+from app.notifications.handler_queue import ClaimedDelivery, Receiver
 from app.notifications.message import Message
 from app.notifications.models import Delivery, NotificationHandler
 from app.notifications.outbox import OWN, put_off
 from app.notifications.site import SiteUrls
+from app.notifications.transport import all_transports
 from app.notifications.unsubscribe import stop_url
 
 MAX_DUE = 500
 
 
 class DueDelivery(NamedTuple):
-    """A delivery that is due, with its handler's id, or OWN. `is_failing`: the last attempt there failed."""
+    """A delivery that is due, with its handler's id and workspace, or OWN.
+
+    `is_failing`: the last attempt there failed.
+    """
 
     id: int
     handler_id: int
+    workspace_id: int
     is_failing: bool
 
 
 def find(
     session: Session, now: dt.datetime, without: Collection[int], *, only_healthy: bool = False
 ) -> Sequence[DueDelivery]:
-    """Due deliveries without a lease: those of healthy handlers first, then by how long they are due."""
+    """Due deliveries without a lease: those of healthy handlers first, then by turns of workspaces.
+
+    The deliveries of a workspace, and the workspaces in a turn, are in the order in which they came due.
+    """
     failing = NotificationHandler.failing_since.is_not(None)
     handler_id = func.coalesce(Delivery.handler_id, OWN)
+    workspace_id = func.coalesce(NotificationHandler.workspace_id, OWN)
+    turn = func.row_number().over(partition_by=(failing, workspace_id), order_by=(Delivery.due, Delivery.id))
     takes = and_(NotificationHandler.is_enabled, Workspace.deleted_datetime.is_(None))
     due = (
-        select(Delivery.id, handler_id, failing)
+        select(Delivery.id, handler_id, workspace_id, failing)
         .outerjoin(NotificationHandler)
         .outerjoin(Workspace, Workspace.id == NotificationHandler.workspace_id)
         .where(is_due(Delivery, now), is_free(Delivery, now), or_(Delivery.letter_id.is_not(None), takes))
-        .order_by(failing, Delivery.due)
+        .order_by(failing, turn, Delivery.due)
         .limit(MAX_DUE)
     )
     if without:
@@ -59,8 +69,24 @@ def find(
     if only_healthy:
         due = due.where(~failing)
     return [
-        DueDelivery(id_, handler_id, bool(is_failing)) for id_, handler_id, is_failing in session.execute(due)
+        DueDelivery(id_, handler_id, workspace_id, bool(is_failing))
+        for id_, handler_id, workspace_id, is_failing in session.execute(due)
     ]
+
+
+def receivers_of(session: Session, handler_ids: Collection[int]) -> dict[int, Receiver]:
+    """Where these handlers send to, and of which workspaces they are."""
+    columns = (
+        NotificationHandler.id,
+        NotificationHandler.workspace_id,
+        NotificationHandler.type,
+        NotificationHandler.settings,
+    )
+    found = {id_: Receiver(OWN, "") for id_ in handler_ids}  # mails from Waypost itself have no handler
+    rows = session.execute(select(*columns).where(NotificationHandler.id.in_(handler_ids)))
+    for id_, workspace_id, type_, settings in rows:
+        found[id_] = Receiver(workspace_id, all_transports()[type_].host_of(settings) or type_)
+    return found
 
 
 class DeliveryLag(NamedTuple):

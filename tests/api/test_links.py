@@ -227,7 +227,12 @@ def test_the_base_address(api: Api) -> None:
 
 
 def race(
-    app: Flask, api: Api, count: int, sent: dict[str, str], headers: dict[str, str] | None = None
+    app: Flask,
+    api: Api,
+    count: int,
+    sent: dict[str, str],
+    headers: dict[str, str] | None = None,
+    path: str = "/links",
 ) -> list[Any]:
     """The answers to the same request from `count` threads at once."""
     together = threading.Barrier(count)
@@ -236,7 +241,7 @@ def race(
     def post() -> None:
         mine = Api(app.test_client(), api.key)
         together.wait()
-        answers.append(mine.post("/links", sent, headers=headers))
+        answers.append(mine.post(path, sent, headers=headers))
 
     threads = [threading.Thread(target=Context().run, args=(post,)) for _ in range(count)]
     for thread in threads:

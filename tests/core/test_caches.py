@@ -97,6 +97,8 @@ BOUNDS: dict[str, str | int] = {
     "net/networks.py mask_address": 48 * 800,
     "notifications/handler_queue.py self.waiting": "deliveries that are held, whose number is bounded there",
     "notifications/mail.py templates": CODE,
+    "notifications/shares.py self.hosts": SHORT,
+    "notifications/shares.py self.workspaces": SHORT,
     "notifications/sender.py self.held": "as many as queues hold",
     "notifications/sender.py self.queues": "one for each handler with deliveries that are held",
     "i18n/languages.py translations": CODE,

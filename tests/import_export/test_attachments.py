@@ -53,6 +53,13 @@ def addresses(session: Session) -> dict[str, list[str]]:
 A, B = webhook(), webhook(address="https://hooks.example/b")
 
 
+@pytest.mark.settings(MAX_HANDLERS="1")
+def test_a_row_whose_handler_is_one_too_many_says_so(session: Session, alice: User, take: Take) -> None:
+    take(alice, json.dumps([row("a", A), row("b", B), row("c", A)]))
+    assert told(session) == {"b": [["", "A workspace may have at most 1 handlers."]]}
+    assert session.scalar(sa.select(sa.func.count()).select_from(NotificationHandler)) == 1
+
+
 @pytest.mark.parametrize("state", ["checking", "taking"])
 def test_they_are_made_once_and_told_apart_by_their_settings(
     session: Session, alice: User, take: Take, state: str

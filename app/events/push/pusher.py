@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections import Counter
 from collections.abc import Sequence
 from math import inf
 from pathlib import Path
@@ -31,13 +32,15 @@ RETRY_SECONDS = 1.0
 LOOK_SECONDS = 5.0  # a turn at least so often, for handlers that were restored
 FOLLOW_TURNS = 10  # between two looks for handlers without a place, such as restored ones
 BATCH_SIZE = 200  # places that are claimed together
-MAX_PAGES = 20  # of one handler, before the next has its turn
+WORKSPACE_PLACES = 10  # of one workspace in a turn
+MAX_PAGES = 4  # of one handler, before the next has its turn
 
 
 class PlaceState(NamedTuple):
     """A handler's place by the handler's id, and whether it is due and claimed by no worker."""
 
     id: int
+    workspace_id: int
     is_ready: bool
 
 
@@ -77,12 +80,13 @@ class EventPusher(WokenLoop):
             position = newest_position(session)
             places = find_places(session)
             behind = [place for place in places if self.seen.get(place.id) != position]
-            ready = [place.id for place in behind if place.is_ready]
-            outcomes = {id_: self.read_for(session, id_) for id_ in self.take(session, ready[:BATCH_SIZE])}
+            ready = [place for place in behind if place.is_ready]
+            chosen = choose_places(ready)
+            outcomes = {id_: self.read_for(session, id_) for id_ in self.take(session, chosen)}
         ends = self.seen | {id_: position for id_, outcome in outcomes.items() if outcome is StepEnd.ALL}
         self.seen = {place.id: ends[place.id] for place in places if place.id in ends}
         self.is_waiting = any(outcomes.get(place.id) is not StepEnd.ALL for place in behind)
-        return StepEnd.MORE in outcomes.values()
+        return StepEnd.MORE in outcomes.values() or (len(ready) > len(chosen) and bool(outcomes))
 
     def take(self, session: Session, ids: Sequence[int]) -> list[int]:
         session.rollback()
@@ -129,6 +133,17 @@ class EventPusher(WokenLoop):
             session.rollback()
 
 
+def choose_places(ready: Sequence[PlaceState]) -> list[int]:
+    """The ids of the places to read for in a turn: a few of each workspace."""
+    numbers = Counter[int]()
+    chosen = []
+    for place in ready:
+        if numbers[place.workspace_id] < WORKSPACE_PLACES:
+            numbers[place.workspace_id] += 1
+            chosen.append(place.id)
+    return chosen[:BATCH_SIZE]
+
+
 def files_of(engine: Engine, settings: Settings) -> list[Path]:
     """The files of SQLite that change when the feed or a handler does."""
     files = str(engine.url.database), str(clicks_path(settings))
@@ -144,10 +159,10 @@ def find_places(session: Session) -> Sequence[PlaceState]:
         Workspace.deleted_datetime.is_(None),
     )
     places = (
-        select(EventCursor.id, and_(is_due(EventCursor, now), is_free(EventCursor, now)))
+        select(EventCursor.id, Workspace.id, and_(is_due(EventCursor, now), is_free(EventCursor, now)))
         .join(NotificationHandler, NotificationHandler.id == EventCursor.id)
         .join(Workspace, Workspace.id == NotificationHandler.workspace_id)
         .where(*takes)
         .order_by(EventCursor.due)
     )
-    return [PlaceState(id_, bool(is_ready)) for id_, is_ready in session.execute(places)]
+    return [PlaceState(id_, owner, bool(is_ready)) for id_, owner, is_ready in session.execute(places)]
