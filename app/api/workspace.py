@@ -7,6 +7,7 @@ from collections.abc import Callable
 from flask import Response
 
 from app.accounts import member_invitations, workspaces
+from app.accounts.deletion import membership
 from app.accounts.models import Workspace, WorkspaceInvitation
 from app.accounts.ownership import get_owned
 from app.accounts.rights import OWNER
@@ -119,7 +120,7 @@ def change_member(id: int) -> Response:
     begin_write(db.session)
     row = workspaces.get_member(request_access().workspace_id, id)
     if "role" in form.changes:
-        workspaces.change_role(row, form.changes["role"])
+        membership.change_role(row, form.changes["role"])
     answer = answer_to_write(row.id, lambda: envelope.json_response({"data": present.member(row)}))
     db.session.commit()
     return answer
@@ -128,7 +129,7 @@ def change_member(id: int) -> Response:
 @add("/workspace/members/<row_id:id>", "DELETE", "workspace-members_delete")
 def remove_member(id: int) -> Response:
     begin_write(db.session)
-    workspaces.remove_member(workspaces.get_member(request_access().workspace_id, id))
+    membership.remove_member(workspaces.get_member(request_access().workspace_id, id))
     db.session.commit()
     return Response(status=204)
 

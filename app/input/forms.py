@@ -96,7 +96,7 @@ class OwnIdField(WholeField):
             raise Rejected(_l("You have none with the id %(data)s.", data=self.data), "not_found")
 
 
-def owned_ids(owner: Any, model: type[Any], ids: Collection[int]) -> set[int]:
+def owned_ids(owner: Any, model: Any, ids: Collection[int]) -> set[int]:
     """Which of `ids` (at most some thousands) are rows of `model` that `owner` may name."""
     if not ids:
         return set()

@@ -26,6 +26,7 @@ from app.notifications.message import Message
 from app.notifications.models import Delivery, NotificationHandler
 from app.notifications.outbox import OWN, put_off
 from app.notifications.site import SiteUrls
+from app.notifications.subscribed import may_receive
 from app.notifications.unsubscribe import stop_url
 
 MAX_DUE = 500
@@ -45,7 +46,7 @@ def find(
     """Due deliveries without a lease: those of healthy handlers first, then by how long they are due."""
     failing = NotificationHandler.failing_since.is_not(None)
     handler_id = func.coalesce(Delivery.handler_id, OWN)
-    takes = and_(NotificationHandler.is_enabled, Workspace.deleted_datetime.is_(None))
+    takes = and_(NotificationHandler.is_enabled, Workspace.deleted_datetime.is_(None), may_receive())
     due = (
         select(Delivery.id, handler_id, failing)
         .outerjoin(NotificationHandler)

@@ -123,7 +123,7 @@ PAGES: Mapping[str, str] = {
     "owners": """
         domains_new domains_new_write domains_edit domains_edit_write domains_delete domains_delete_write
         domains_verify domains_verify_write workspace_audit_log workspace_audit_log_file workspace_delete workspace_delete_write workspace_invite
-        workspace_remove workspace_rename workspace_revoke workspace_role
+        workspace_remove workspace_remove_write workspace_rename workspace_revoke workspace_role
     """,
     "own": """
         keys_new keys_new_write keys_revoke keys_revoke_write saved_views_new saved_views_new_write

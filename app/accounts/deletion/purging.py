@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import ColumnElement, Table, delete, insert, select, tuple_, update
 from sqlalchemy.orm import Session, undefer
@@ -39,7 +39,7 @@ from app.trash.models import Trashed
 BATCH_SIZE = 500  # rows in a transaction: short, so that other writers do not wait long
 USERS: Table = User.__table__
 MEMBERSHIPS = {WorkspaceMember.__table__, WorkspaceInvitation.__table__}
-PERSONAL = {model.__table__ for model in PersonalRow.__subclasses__()}
+PERSONAL = {model.__table__ for model in cast("list[Any]", PersonalRow.__subclasses__())}
 # tables whose rows are a workspace's and say who made them: these stay in a workspace that others use
 OWNED: list[Table] = [
     table

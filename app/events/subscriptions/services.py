@@ -8,6 +8,7 @@ from sqlalchemy import func, select
 
 from app.accounts import workspaces
 from app.accounts.access import Access
+from app.accounts.models import ApiKey
 from app.accounts.ownership import get_owned
 from app.audit.services import Object, record
 from app.core.errors import FieldError, Invalid, NotFound
@@ -23,8 +24,8 @@ TYPE = "subscription"
 MAX_SUBSCRIPTIONS = 100  # of a workspace
 
 
-def create(access: Access, changes: dict[str, Any]) -> NotificationHandler:
-    """Subscribe: make a handler of what the form has read. Raises Invalid for one too many."""
+def create(access: Access, key: ApiKey, changes: dict[str, Any]) -> NotificationHandler:
+    """Subscribe: make a handler, which ends with this key. Raises Invalid for one too many."""
     workspaces.hold(access.workspace_id)
     require_room(access.workspace_id)
     target, link_id = changes["target_url"], changes.get("link_id")
@@ -37,6 +38,7 @@ def create(access: Access, changes: dict[str, Any]) -> NotificationHandler:
             "events": changes["events"],
             "scope": ATTACHED if link_id else changes.get("scope") or WORKSPACE,
             "link_id": link_id,
+            "api_key_id": key.id,
             "click_filter": changes.get("click_filter"),
         },
     )
