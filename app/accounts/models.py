@@ -10,7 +10,7 @@ from sqlalchemy import JSON, ForeignKey, String, UniqueConstraint, false, true
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from app.core.clock import now
-from app.core.database import Id, UtcDateTime
+from app.core.database import Id, PersonalRow, UtcDateTime
 from app.core.encryption import SealedJson
 from app.core.extensions import db
 
@@ -253,7 +253,7 @@ class Invitation(db.Model):
     datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
 
 
-class ApiKey(db.Model):
+class ApiKey(PersonalRow, db.Model):
     """A key to the API, of one user in one workspace.
 
     Only its SHA-256 is stored, and its first 11 characters to recognize it by.

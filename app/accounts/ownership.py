@@ -1,4 +1,4 @@
-"""Finds a workspace's row by its id."""
+"""Finds a workspace's row, or a member's personal row, by its id."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 from sqlalchemy import Select, bindparam, select
 
 from app.accounts.access import Access
-from app.core.database import read_columns
+from app.core.database import PersonalRow, read_columns
 from app.core.errors import NotFound
 from app.core.extensions import db
 from app.core.prepared import PreparedSelect
@@ -18,11 +18,13 @@ MAX_ID = 2**63 - 1  # the largest integer that both databases take
 
 
 def get_owned(access: Access, model: type[Row], id: int) -> Row:
-    """The workspace's row of `model`. Raises NotFound for another's row, exactly as for a missing one."""
+    """The workspace's row of `model`, or the user's own where rows are personal.
+
+    Raises NotFound for another's row, exactly as for a missing one.
+    """
     row: Row | None = None
     if 0 < id <= MAX_ID:
-        values = {"id": id, "workspace_id": access.workspace_id}
-        row = db.session.scalar(query_of(cast("Any", model)), values)
+        row = db.session.scalar(query_of(cast("Any", model)), values_of(access, id))
     if row is None:
         raise NotFound(words_of(model))
     return row
@@ -32,8 +34,7 @@ def read_owned(access: Access, model: type[Any], id: int) -> Any:
     """The columns of the workspace's row, for showing it. Raises NotFound as `get_owned` does."""
     row = None
     if 0 < id <= MAX_ID:
-        values = {"id": id, "workspace_id": access.workspace_id}
-        row = columns_query_of(cast("Any", model)).first(db.session, values)
+        row = columns_query_of(cast("Any", model)).first(db.session, values_of(access, id))
     if row is None:
         raise NotFound(words_of(model))
     return row
@@ -51,7 +52,13 @@ def columns_query_of(model: Any) -> PreparedSelect:
 
 
 def only_owned(found: Select[Any], model: Any) -> Select[Any]:
-    return found.where(model.id == bindparam("id"), model.workspace_id == bindparam("workspace_id"))
+    found = found.where(model.id == bindparam("id"), model.workspace_id == bindparam("workspace_id"))
+    return found.where(model.user_id == bindparam("user_id")) if issubclass(model, PersonalRow) else found
+
+
+def values_of(access: Access, id: int) -> dict[str, int]:
+    """The parameters of `only_owned`."""
+    return {"id": id, **access.row_columns}
 
 
 def words_of(model: type[Any]) -> str:

@@ -176,19 +176,23 @@ def require_another_owner(member: WorkspaceMember) -> None:
 # --- with the account
 
 
-def leave_all(user: User) -> None:
+def leave_all(user: User) -> Sequence[WorkspaceMember]:
     """Marks the workspaces that a deleted account had alone, with the time of its own deletion.
 
-    In shared ones the user's rows stay. Raises LastOwner where others would be left without an owner.
+    In shared ones, whose memberships it returns, the user's rows stay. Raises LastOwner where others would be
+    left without an owner.
     """
+    shared = []
     for member in memberships(user):
         hold(member.workspace_id)
         if any(one.user_id != user.id for one in members(member.workspace_id)):
             if member.role == OWNER:
                 require_another_owner(member)
+            shared.append(member)
         else:
             member.workspace.deleted_datetime = user.deleted_datetime
     db.session.flush()
+    return shared
 
 
 def restore_all(user: User) -> None:

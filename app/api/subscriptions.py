@@ -7,7 +7,7 @@ from typing import Any
 from flask import Response, request
 
 from app.api import envelope, present
-from app.api.auth import may, request_access
+from app.api.auth import may, request_access, request_key
 from app.api.idempotency import Keep, answer_once
 from app.api.resource import retry_once
 from app.api.workspace import add, answer_to_write, checked
@@ -56,7 +56,7 @@ def make(sent: RequestData, keep: Keep) -> Response:
     options = {"owner": request_access(), "settings": application.settings(), "host": request.host}
     form = checked(SubscriptionForm(sent, **options))
     begin_write(db.session)
-    row = services.create(request_access(), form.changes)
+    row = services.create(request_access(), request_key(), form.changes)
     answer = answer_to_write(row.id, lambda: envelope.json_response({"data": show(row)}), 201)
     answer.headers["Location"] = f"{urls.dashboard_site()}/api/subscriptions/{row.id}"
     keep(answer)

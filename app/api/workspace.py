@@ -7,6 +7,7 @@ from collections.abc import Callable
 from flask import Response
 
 from app.accounts import member_invitations, workspaces
+from app.accounts.deletion import membership
 from app.accounts.models import User, Workspace, WorkspaceInvitation
 from app.accounts.ownership import get_owned
 from app.accounts.rights import OWNER
@@ -133,7 +134,7 @@ def change_member(id: int) -> Response:
     row = workspaces.get_member(request_access().workspace_id, id)
     before, role = owners(), form.changes.get("role", row.role)
     if role != row.role:
-        workspaces.change_role(row, role)
+        membership.change_role(row, role)
         tell(before, Change("role", row.user.email, role))
     answer = answer_to_write(row.id, lambda: envelope.json_response({"data": present.member(row)}))
     db.session.commit()
@@ -145,7 +146,7 @@ def remove_member(id: int) -> Response:
     begin_write(db.session)
     row, before = workspaces.get_member(request_access().workspace_id, id), owners()
     email = row.user.email
-    workspaces.remove_member(row)
+    membership.remove_member(row)
     tell(before, Change("removed", email))
     db.session.commit()
     return Response(status=204)

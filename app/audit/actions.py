@@ -68,6 +68,7 @@ ACTIONS: Mapping[str, Action] = {
     "handler.secret_renewed": Action(SETTINGS, is_content=True),
     "handler.switched_off": Action(SETTINGS, is_content=True),
     "handler.unsubscribed": Action(SETTINGS, is_content=True),
+    "handler.subscription_ended": Action(SETTINGS, is_content=True),
     "share.created": Action(SETTINGS, is_content=True),
     "share.changed": Action(SETTINGS, is_content=True),
     "share.revoked": Action(SETTINGS, is_content=True),

@@ -16,6 +16,7 @@ from app.cli.users import require_user
 from app.core import clock
 from app.core.database import begin_write
 from app.core.extensions import db
+from app.events.subscriptions.ending import end_over
 from app.input.data import RequestData
 from app.operations.database import migrate_first
 
@@ -78,6 +79,7 @@ def revoke(prefix: str) -> None:
     begin_write(db.session)
     key = the_only(api_keys.unrevoked_like(prefix), prefix)
     api_keys.revoke_key(key)
+    end_over(db.session)
     db.session.commit()
     click.echo(f"Revoked {key.prefix}… ({key.name}, of {key.user.email})")
 

@@ -17,6 +17,7 @@ from app.cli.tables import print_table
 from app.core import clock
 from app.core.database import begin_write
 from app.core.extensions import db
+from app.events.subscriptions.ending import end_over
 from app.input.data import RequestData
 from app.notifications.security_email import SecurityMail
 from app.operations.database import migrate_first
@@ -85,6 +86,7 @@ def set_one(email: str, *, revoke_keys: bool, password_stdin: bool) -> None:
     begin_write(db.session)
     services.store_password(user, password_hash)
     revoked = keys.revoke_keys(user) if revoke_keys else 0
+    end_over(db.session)
     SecurityMail(db.session, settings()).password_is_changed(user, revoked)
     db.session.commit()
     click.echo(f"Set the password of {user.email}")

@@ -80,6 +80,13 @@ class Base(DeclarativeBase):
     metadata = MetaData(naming_convention=NAMES)
 
 
+class PersonalRow:
+    """Base of the models whose rows are one member's in a workspace, as `user_id` says.
+
+    Generic look-ups answer other members as if the row were missing.
+    """
+
+
 class UtcDateTime(TypeDecorator[dt.datetime]):
     """An aware moment outside, a naive one in UTC in the database."""
 

@@ -5,10 +5,13 @@ Who lets somebody in, makes a member owner or removes one is asked for the passw
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from flask import Response, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from app.accounts import member_invitations, workspaces
+from app.accounts.deletion import membership
 from app.accounts.deletion.workspace import deleted_workspaces, gone_from
 from app.accounts.models import User, Workspace, WorkspaceInvitation, WorkspaceMember
 from app.accounts.ownership import get_owned
@@ -23,12 +26,18 @@ from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.workspace import current_access, may, workspace_id
 from app.i18n.messages import gettext as _
+from app.i18n.messages import lazy_gettext as _l
 from app.notifications import system_email
 from app.notifications.member_invitations import about_of, post_invitation
 from app.web import application, urls
 from app.web.body import read_list_query
 
 FOLDER = "dashboard/members"
+KINDS = {
+    membership.HANDLERS: _l("Notification handlers"),
+    membership.SUBSCRIPTIONS: _l("Subscriptions"),
+    membership.SHARES: _l("Share addresses"),
+}
 
 
 @blueprint.get("/workspace/", endpoint="workspace")
@@ -116,29 +125,43 @@ def makes_owner() -> bool:
 
 
 def ask_role(id: int) -> ResponseReturnValue:
-    return ask_again(
-        id, _("Make this member owner?"), _("Owners do everything here: they can remove you, too.")
-    )
-
-
-def ask_removal(id: int) -> ResponseReturnValue:
-    return ask_again(id, _("Remove this member?"), _("What the member made stays in the workspace."))
-
-
-def ask_again(id: int, heading: str, meaning: str) -> ResponseReturnValue:
-    """The form with the password that sends the same request once more."""
+    """The form with the password that makes a member owner."""
     body = render_template(
         f"{FOLDER}/page_of.html",
         fragment=f"{FOLDER}/_again.html",
         in_dialog=False,
         here="workspace",
-        heading=heading,
-        meaning=meaning,
+        heading=_("Make this member owner?"),
+        meaning=_("Owners do everything here: they can remove you, too."),
         member=workspaces.get_member(workspace_id(), id),
-        sent=submitted_form().last("role") if makes_owner() else "",
         action=request.path,
     )
     return Response(body)
+
+
+@blueprint.get("/workspace/members/<int:id>/remove", endpoint="workspace_remove")
+def ask_removal(id: int) -> ResponseReturnValue:
+    """Ask before a member is removed, and what of the member's is to be switched off."""
+    member = workspaces.get_member(workspace_id(), id)
+    return rendering.render_page(
+        f"{FOLDER}/page_of.html",
+        f"{FOLDER}/_remove.html",
+        here="workspace",
+        heading=_("Remove this member?"),
+        member=member,
+        outgoing=membership.outgoing(member.workspace_id, member.user_id),
+        kinds=KINDS,
+        kept=kept_kinds(),
+    )
+
+
+def kept_kinds() -> set[str]:
+    """The kinds that the form showed and that were not ticked to be switched off."""
+    if request.method != "POST":
+        return set()
+    sent = submitted_form()
+    shown, off = ({str(value) for _, value in sent.members(name)} for name in ("shown", "off"))
+    return shown - off
 
 
 @blueprint.post("/workspace/members/<int:id>/role", endpoint="workspace_role")
@@ -150,17 +173,17 @@ def change_role(id: int) -> ResponseReturnValue:
     begin_write(db.session)
     member = workspaces.get_member(workspace_id(), id)
     try:
-        workspaces.change_role(member, form.changes.get("role", member.role))
+        membership.change_role(member, form.changes.get("role", member.role))
     except workspaces.LastOwner as refused:
         return back_with(refused)
     db.session.commit()
     return back(_("The role is changed."))
 
 
-@blueprint.post("/workspace/members/<int:id>/remove", endpoint="workspace_remove")
+@blueprint.post("/workspace/members/<int:id>/remove", endpoint="workspace_remove_write")
 @reauthenticated(ask_removal)
 def remove(id: int) -> ResponseReturnValue:
-    return end(workspaces.get_member(workspace_id(), id), _("The member is removed."))
+    return end(workspaces.get_member(workspace_id(), id), _("The member is removed."), kept_kinds())
 
 
 @blueprint.post("/workspace/leave", endpoint="workspace_leave")
@@ -169,11 +192,12 @@ def leave() -> ResponseReturnValue:
     return end(own, _("You have left the workspace."))
 
 
-def end(member: WorkspaceMember, message: str) -> ResponseReturnValue:
+def end(member: WorkspaceMember, message: str, kept: Collection[str] = ()) -> ResponseReturnValue:
     is_own = member.user_id == signed_in_user().id
     begin_write(db.session)
     try:
-        workspaces.remove_member(workspaces.get_member(workspace_id(), member.id))
+        heir = None if is_own else signed_in_user()
+        membership.remove_member(workspaces.get_member(workspace_id(), member.id), kept, heir)
     except workspaces.LastOwner as refused:
         return back_with(refused)
     db.session.commit()

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from sqlalchemy.types import TypeDecorator
 
 from app.core.clock import now
-from app.core.database import Id, LongMessageText, UtcDateTime
+from app.core.database import Id, LongMessageText, PersonalRow, UtcDateTime
 from app.core.extensions import db
 from app.i18n.stored import pack, unpack
 
@@ -79,7 +79,7 @@ class LinkImport(db.Model):
     datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
 
 
-class Archive(db.Model):
+class Archive(PersonalRow, db.Model):
     """A ZIP of everything that an owner has, requested in the dashboard: one an owner.
 
     `state` goes from `waiting` over `making` to `done` or `failed`. `file` is its name in DATA_DIR/downloads,

@@ -17,6 +17,7 @@ from wtforms.fields.core import UnboundField
 from wtforms.meta import DefaultMeta
 
 from app.core.config import Settings
+from app.core.database import PersonalRow
 from app.core.errors import FieldError, Invalid, TooLarge
 from app.core.extensions import db
 from app.i18n.messages import lazy_digits
@@ -74,7 +75,7 @@ class IdsField(SentField):
 
     def pre_validate(self, form: ResourceForm) -> None:
         super().pre_validate(form)
-        if missing := set(self.data or ()) - owned_ids(form.owner.workspace_id, self.model, self.data or ()):
+        if missing := set(self.data or ()) - owned_ids(form.owner, self.model, self.data or ()):
             named = ", ".join(map(str, sorted(missing)))
             raise Rejected(_l("You have none with the id %(named)s.", named=named), "not_found")
 
@@ -91,17 +92,17 @@ class OwnIdField(WholeField):
 
     def pre_validate(self, form: ResourceForm) -> None:
         super().pre_validate(form)
-        if self.data is not None and not owned_ids(form.owner.workspace_id, self.model, [self.data]):
+        if self.data is not None and not owned_ids(form.owner, self.model, [self.data]):
             raise Rejected(_l("You have none with the id %(data)s.", data=self.data), "not_found")
 
 
-def owned_ids(workspace_id: int, model: type[Any], ids: Collection[int]) -> set[int]:
-    """Which of `ids` (at most some thousands) are this workspace's rows of `model`."""
+def owned_ids(owner: Any, model: Any, ids: Collection[int]) -> set[int]:
+    """Which of `ids` (at most some thousands) are rows of `model` that `owner` may name."""
     if not ids:
         return set()
-    return set(
-        db.session.scalars(select(model.id).where(model.workspace_id == workspace_id, model.id.in_(ids)))
-    )
+    mine = [model.workspace_id == owner.workspace_id]
+    mine += [model.user_id == owner.user.id] if issubclass(model, PersonalRow) else []
+    return set(db.session.scalars(select(model.id).where(*mine, model.id.in_(ids))))
 
 
 class CopiedFields(DefaultMeta):

@@ -18,7 +18,7 @@ from typing import Any, Generic
 from sqlalchemy import BindParameter, ColumnElement, Select, bindparam, func, or_, select, true
 from sqlalchemy.orm import InstrumentedAttribute
 
-from app.core.database import read_columns
+from app.core.database import PersonalRow, read_columns
 from app.core.extensions import db
 from app.i18n.messages import lazy_digits
 from app.i18n.messages import lazy_gettext as _l
@@ -82,7 +82,7 @@ def find_page(
     size = int(reader.read("results_per_page", str(DEFAULT_SIZE), one_of(SIZES)))
     conditions, order = read_conditions(reader, listing), read_order(reader, listing)
     reader.require_valid()
-    own = listing.model.workspace_id == workspace_id if listing.mine is None else listing.mine
+    own = own_rows(listing, workspace_id)
     skipped = (page - 1) * size
     until = CountBound(skipped + size + 1, count_seconds, rising=order[1])
     found = ListReading(listing, workspace_id, params, [own, *conditions], order, until)
@@ -99,8 +99,18 @@ def find_ids(
     """
     conditions = find_conditions(listing, params)
     id_ = listing.model.id
-    mine = [listing.model.workspace_id == workspace_id, *conditions, id_ > after, id_ <= upto]
+    mine = [own_rows(listing, workspace_id), *conditions, id_ > after, id_ <= upto]
     return list(db.session.scalars(select(id_).where(*mine).order_by(id_).limit(most)))
+
+
+def own_rows(listing: Listing[Row], workspace_id: int) -> ColumnElement[bool]:
+    """The condition for the rows of a list. Raises TypeError for personal rows of no named member."""
+    if listing.mine is not None:
+        return listing.mine
+    if issubclass(listing.model, PersonalRow):
+        raise TypeError(f"the list of {listing.model.__name__} needs `mine`: its rows are personal")
+    owned: ColumnElement[bool] = listing.model.workspace_id == workspace_id
+    return owned
 
 
 def find_conditions(listing: Listing[Row], params: QueryParams) -> list[ColumnElement[bool]]:

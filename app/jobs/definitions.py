@@ -10,6 +10,7 @@ from app.accounts.deletion import purging
 from app.accounts.oidc import used_values
 from app.audit.retention import delete_old_entries
 from app.core.config import Settings
+from app.events.subscriptions import ending
 from app.import_export.cleanup import tidy
 from app.jobs.backups import scheduled_backups
 from app.jobs.destination_checks import check_destinations
@@ -45,6 +46,7 @@ TABLE: tuple[Scheduled, ...] = (
     # whole hours of every time zone are quarters of an hour in UTC
     Scheduled("reports", "*/15 * * * *", make_reports),
     Scheduled("destinations", "* * * * *", check_destinations),
+    Scheduled("subscriptions that are over", "* * * * *", lambda session, _settings: ending.sweep(session)),
     Scheduled("old deliveries", "41 * * * *", forget_deliveries),
     Scheduled("old mails", "43 * * * *", forget_mails),
     Scheduled(

@@ -24,7 +24,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import InstanceState, Mapped, mapped_column, relationship
 
 from app.core.clock import now
-from app.core.database import Base, Id, MessageText, UtcDateTime
+from app.core.database import Base, Id, MessageText, PersonalRow, UtcDateTime
 from app.core.encryption import SealedJson
 from app.core.extensions import db
 from app.core.leases import Claimed
@@ -257,7 +257,7 @@ class LinkChange(db.Model):
     datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
 
 
-class SavedView(db.Model):
+class SavedView(PersonalRow, db.Model):
     """What a list of links shows (search, filters, sort, columns), under a name of its owner.
 
     `key`: the name without regard to case. `query`: the parameters of the list, as its address has them.

@@ -10,9 +10,8 @@ from sqlalchemy import ColumnElement, func, select
 
 from app.accounts.access import Access
 from app.accounts.models import User
-from app.accounts.ownership import get_owned
 from app.core.database import reread
-from app.core.errors import FieldError, Invalid, NotFound
+from app.core.errors import FieldError, Invalid
 from app.core.extensions import db
 from app.i18n.messages import lazy_digits
 from app.i18n.messages import lazy_gettext as _l
@@ -43,14 +42,6 @@ def views_of(access: Access) -> Sequence[SavedView]:
 def own(access: Access) -> tuple[ColumnElement[bool], ...]:
     """The condition for this user's views in this workspace: what a list shows is each member's choice."""
     return SavedView.workspace_id == access.workspace_id, SavedView.user_id == access.user.id
-
-
-def get_view(access: Access, id: int) -> SavedView:
-    """One of the user's own views. Raises NotFound for another member's, too."""
-    view = get_owned(access, SavedView, id)
-    if view.user_id != access.user.id:
-        raise NotFound("saved view")
-    return view
 
 
 def create(access: Access, changes: dict[str, Any]) -> SavedView:

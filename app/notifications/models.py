@@ -45,6 +45,8 @@ class NotificationHandler(db.Model):
     click_filter: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     # the only link of a subscription, which no link names in its `email_reports`
     link_id: Mapped[int | None] = mapped_column(Id)
+    # the API key that made a subscription, which ends with it; null where it is not known
+    api_key_id: Mapped[int | None] = mapped_column(Id)
     # whether the recipient at its e-mail address has agreed; true where the type needs no confirmation
     is_confirmed: Mapped[bool] = mapped_column(default=True, server_default=true())
     # when to write the mail that asks for that, and when the last one was written

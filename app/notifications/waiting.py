@@ -26,6 +26,7 @@ from app.notifications.message import Message
 from app.notifications.models import Delivery, NotificationHandler
 from app.notifications.outbox import OWN, put_off
 from app.notifications.site import SiteUrls
+from app.notifications.subscribed import may_receive
 from app.notifications.transport import all_transports
 from app.notifications.unsubscribe import stop_url
 
@@ -55,7 +56,7 @@ def find(
     handler_id = func.coalesce(Delivery.handler_id, OWN)
     workspace_id = func.coalesce(NotificationHandler.workspace_id, OWN)
     turn = func.row_number().over(partition_by=(failing, workspace_id), order_by=(Delivery.due, Delivery.id))
-    takes = and_(NotificationHandler.is_enabled, Workspace.deleted_datetime.is_(None))
+    takes = and_(NotificationHandler.is_enabled, Workspace.deleted_datetime.is_(None), may_receive())
     due = (
         select(Delivery.id, handler_id, workspace_id, failing)
         .outerjoin(NotificationHandler)

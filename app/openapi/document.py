@@ -83,6 +83,7 @@ def described(one: Operation) -> dict[str, Any]:
         "operationId": one.name,
         "tags": [one.tag],
         "summary": one.summary,
+        **({"description": one.description} if one.description else {}),
         "parameters": parameters(one),
         "responses": responses(one),
     }

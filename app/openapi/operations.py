@@ -131,6 +131,10 @@ def of_list(listing: Listing[Any], form: type[ResourceForm] | None = None) -> di
     }
 
 
+REMOVAL = (
+    "What the member made stays in the workspace, but it is switched off where it sends or shows "
+    "data outside: handlers are disabled, subscriptions end, and share addresses are revoked."
+)
 VALUE: Schema = {"type": "string", "maxLength": MAX_VALUE, "pattern": ONE_LINE}
 REPORT: dict[str, Schema] = {
     "start_date": DAY,
@@ -243,7 +247,7 @@ OTHERS: tuple[Operation, ...] = (
     call("workspace-members_read", "GET", MEMBER, WORKSPACE, "Read a member", "Member"),
     call("workspace-members_update", "POST", MEMBER, WORKSPACE, "Change a member's role", "Made", **ROLE),
     call("workspace-members_delete", "DELETE", MEMBER, WORKSPACE, "Remove a member", None, status=204,
-         **BY_MEMBERS_KEY),
+         description=f"{BY_MEMBERS_KEY['description']} {REMOVAL}"),
     call(
         "workspace-invitations_find", "GET", INVITED, WORKSPACE, "List invitations", "Invitation",
         is_list=True, query=of_list(INVITATIONS, MemberForm),

@@ -6,6 +6,7 @@ import datetime as dt
 import json
 import re
 from collections.abc import Callable
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -14,15 +15,19 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from app.accounts import member_invitations, workspaces
+from app.accounts.access import Access
+from app.accounts.keys import create_key
 from app.accounts.models import ApiKey, User, UserSession, Workspace, WorkspaceInvitation
 from app.accounts.rights import EDITOR, OWNER, VIEWER
 from app.accounts.workspaces import access_of
+from app.analytics.sharing.models import StatisticsShare
 from app.audit.models import AuditEntry
 from app.core.clock import now
 from app.core.database import begin_write
 from app.core.extensions import db
 from app.links.models import Link
-from app.notifications.models import SystemEmail
+from app.notifications.models import Delivery, NotificationHandler, SystemEmail
+from tests.clients import Api
 from tests.dashboard.conftest import Desk
 from tests.factories import PASSWORD, Factory
 from tests.users import access_to
@@ -428,3 +433,90 @@ def test_owners_see_what_members_did(
         assert bobs.get(path + suffix).status_code == 403
         assert desk.get(f"/w/{access_of(bob).workspace_id}/workspace/audit-log{suffix}").status_code == 404
     assert "audit-log" not in bobs.get("/w/5000/workspace/").text
+
+
+@pytest.fixture
+def outgoing(
+    workspace: Workspace, bob: User, alice: User, factory: Factory, session: Session
+) -> tuple[int, dict[str, Any]]:
+    """Bob's membership, and a row of each kind that he made there, with one of alice's beside them."""
+    member = workspaces.add_member(workspace, bob, EDITOR)
+    session.commit()
+    own = {"workspace_id": workspace.id, "user_id": bob.id}
+    hook = {"settings": {"target_url": "https://n8n.example/"}, "events": ["link.clicked"]}
+    rows = {
+        "handlers": NotificationHandler(
+            **own, type="email", name="zqmail", settings={"email": "b@example.com"}
+        ),
+        "subscriptions": NotificationHandler(**own, type="subscription", name="zqhook", **hook),
+        "shares": StatisticsShare(**own, name="zqshare", digest="d", sealed_token={"token": "t"}),
+        "other": NotificationHandler(
+            **own | {"user_id": alice.id}, type="email", name="zqother", settings={"email": "a@example.com"}
+        ),
+    }
+    for row in rows.values():
+        factory.add(row)
+    factory.add(Delivery(handler_id=rows["handlers"].id, type="test", webhook_id="w", data={}, due=now()))
+    session.commit()
+    return member.id, {kind: (type(row), row.id) for kind, row in rows.items()}
+
+
+def still_on(session: Session, rows: dict[str, Any]) -> set[str]:
+    session.expire_all()
+    found = {kind: session.get(model, id_) for kind, (model, id_) in rows.items()}
+    return {
+        kind
+        for kind, row in found.items()
+        if row is not None and (row.revoked_datetime is None if kind == "shares" else row.is_enabled)
+    }
+
+
+@pytest.mark.parametrize("kept", [set(), {"handlers"}, {"subscriptions"}, {"shares"}])
+def test_a_removal_lists_and_switches_off(
+    kept: set[str], desk: Desk, outgoing: tuple[int, dict[str, Any]], session: Session
+) -> None:
+    id_, rows = outgoing
+    path = f"/w/5000/workspace/members/{id_}/remove"
+    page = desk.get(path).text
+    for kind in ("handlers", "subscriptions", "shares"):
+        assert f'name="off" value="{kind}" checked' in page
+    assert all(name in page for name in ("zqmail", "zqhook", "zqshare")) and "zqother" not in page
+    shown = ["handlers", "subscriptions", "shares"]
+    desk.post(path, {"shown": shown, "off": [kind for kind in shown if kind not in kept]})
+    assert still_on(session, rows) == {"other", *kept}
+    waiting = session.scalar(select(Delivery.due).where(Delivery.webhook_id == "w"))
+    assert (waiting is not None) == ("handlers" in kept)
+    assert len(workspaces.members(5000)) == 1
+
+
+def test_a_member_without_any_is_asked_about_none(
+    desk: Desk, workspace: Workspace, bob: User, session: Session
+) -> None:
+    id_ = workspaces.add_member(workspace, bob, EDITOR).id
+    session.commit()
+    page = desk.get(f"/w/5000/workspace/members/{id_}/remove")
+    assert page.status_code == 200 and 'name="off"' not in page.text
+
+
+def test_removal_by_the_api_switches_all_off(
+    outgoing: tuple[int, dict[str, Any]],
+    alice: User,
+    client: FlaskClient,
+    session: Session,
+) -> None:
+    begin_write(db.session)
+    _, text = create_key(Access(alice, 5000, OWNER), "key")
+    db.session.commit()
+    id_, rows = outgoing
+    assert Api(client, text).delete(f"/workspace/members/{id_}").status_code == 204
+    assert still_on(session, rows) == {"other"}
+
+
+def test_who_leaves_hears_nothing_more(
+    client: FlaskClient, bob: User, outgoing: tuple[int, dict[str, Any]], session: Session
+) -> None:
+    _, rows = outgoing
+    desk = Desk(client, bob.email)
+    desk.sign_in()
+    assert desk.post("/w/5000/workspace/leave", {}).status_code == 303
+    assert still_on(session, rows) == {"other"}

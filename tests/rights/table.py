@@ -123,7 +123,7 @@ PAGES: Mapping[str, str] = {
     "owners": """
         domains_new domains_new_write domains_edit domains_edit_write domains_delete domains_delete_write
         domains_verify domains_verify_write workspace_audit_log workspace_audit_log_file workspace_delete workspace_delete_write workspace_invite
-        workspace_remove workspace_rename workspace_revoke workspace_role
+        workspace_remove workspace_remove_write workspace_rename workspace_revoke workspace_role
     """,
     "own": """
         keys_new keys_new_write keys_revoke keys_revoke_write saved_views_new saved_views_new_write
@@ -146,9 +146,18 @@ PAGE_IDS = {
     "workspace": "member",
     "workspace_revoke": "member invitation",
 }
+# models of personal rows, with the kind of row that the paths of pages name by an id; "" where none does
+PERSONAL = {"ApiKey": "key", "SavedView": "view", "Archive": ""}
+OF_ONE = "zqpersonal"  # in the names of rows that only one member sees
 LINK = {"url": "new", "location_url": "https://example.com/"}
 VIEW = {"name": "new", "query": "state=on"}
 SHARE = {"name": "new", "parts": "country_code", "period": "30d", "least": "1"}
+
+
+def personal_kind(name: str) -> str:
+    """The kind of personal row that this page is about; "" for none."""
+    kinds = {start: kind for start, kind in PAGE_IDS.items() if kind in PERSONAL.values()}
+    return next((kind for start, kind in kinds.items() if name.startswith(f"{start}_")), "")
 
 
 def page_body(name: str, ids: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -7,6 +7,7 @@ was, and no answer shows what its reader may not see.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import product
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from werkzeug.routing import Rule
 from werkzeug.test import TestResponse
 
 from app.core.config import Settings
+from app.core.database import PersonalRow
 from tests.factories import Factory
 from tests.rights import table
 from tests.rights.table import GONE, GROUPS, IN, MARK, OUT, STRANGE, UNKNOWN
@@ -114,7 +116,7 @@ def page_values(world: World, person: str, name: str) -> dict[str, Any]:
     ids = {**world.ids, **world.own.get(person, {})}
     kind = table.PAGE_IDS.get(name) or table.PAGE_IDS.get(name.partition("_")[0], "")
     return {
-        "id": ids.get("view" if name.startswith("saved_views") else kind, 1),
+        "id": ids.get(table.personal_kind(name) or kind, 1),
         "delivery_id": ids["delivery"],
         "change_id": ids["change"],
         "batch": ids["changes" if name == "links_many_undo" else "batch"],
@@ -142,6 +144,45 @@ def page_expected(person: str, group: str) -> object:
     if person in {"disabled", "nobody"}:
         return UNKNOWN
     return GONE if person in {"former", *STRANGE} else GROUPS[group][person]
+
+
+def test_personal_rows_of_another_member(app: Flask, world: World) -> None:
+    """Whatever the role, another member's personal row is answered as a missing one is."""
+    assert {model.__name__ for model in PersonalRow.__subclasses__()} == set(table.PERSONAL)
+    asked, wrong = set(), []
+    for rule, name, method in routes(app, "dashboard"):
+        kind = table.personal_kind(name)
+        if INSIDE not in rule.arguments or "id" not in rule.arguments or not kind:
+            continue
+        asked.add(kind)
+        for person, other in product(("owner", "editor", "viewer"), repeat=2):
+            if person != other:
+                path = path_of(rule, page_values(world, person, name) | {"id": world.own[other][kind]})
+                sent = table.page_body(name, world.ids)
+                wrong += wrong_with(
+                    world, person, f"{method} {path}", world.open(person, method, path, sent), GONE
+                )
+    assert asked == set(filter(None, table.PERSONAL.values()))
+    assert not wrong, "\n".join(wrong)
+
+
+def test_lists_show_no_personal_row_of_another_member(app: Flask, world: World) -> None:
+    wrong = []
+    for rule, name, method in routes(app, "dashboard"):
+        if INSIDE not in rule.arguments or method != "GET":
+            continue
+        for person in ("owner", "editor", "viewer"):
+            path = path_of(rule, page_values(world, person, name))
+            text = world.open(person, method, path, {}).text
+            # the audit log names the keys that all members made
+            others = {"editor", "viewer", "owner"} - {person} if "audit-log" not in path else ()
+            shown = [
+                one
+                for one in others
+                if f"{table.OF_ONE} {one}" in text or f"{table.OF_ONE} key of {one}" in text
+            ]
+            wrong += [f"{person}: {path} shows a row of {one}" for one in shown]
+    assert not wrong, "\n".join(wrong)
 
 
 def test_rows_of_others_at_the_address_of_ones_own(app: Flask, world: World) -> None:

@@ -34,7 +34,7 @@ from app.trash.models import Trashed
 from tests.dashboard.conftest import Desk
 from tests.factories import Factory
 from tests.rights.snapshots import Snapshot, snapshot_of
-from tests.rights.table import MARK
+from tests.rights.table import MARK, OF_ONE
 
 SECRET = "zqsecret"
 FIRST_ID = 4999  # of a workspace: all others come after it
@@ -149,13 +149,13 @@ def give_rows_of_their_own(world: World, name: str, user: User, workspace_id: in
     is_member = name in MEMBERS
     access = Access(user, workspace_id, MEMBERS[name]) if is_member else access_of(user)
     begin_write(db.session)
-    key, world.keys[name] = create_key(access, f"key of {name}", changes_members=True)
+    key, world.keys[name] = create_key(access, f"{OF_ONE} key of {name}", changes_members=True)
     key.last_datetime = LATER
     if name == "owner":
         for scope, holder in (("read", "reader"), ("create", "creator")):
             other, world.keys[holder] = create_key(access, holder, scope)
             other.last_datetime = LATER
-    view = SavedView(**access.row_columns, name="Mine", key="mine", query="state=off")
+    view = SavedView(**access.row_columns, name=f"{OF_ONE} {name}", key=name, query="state=off")
     db.session.add(view)
     db.session.commit()
     if name != "owner":

@@ -15,7 +15,7 @@ import requests
 
 from tests.cli.test_reload import worker_of
 from tests.cli.test_serve import children, is_alive, main_pid
-from tests.server import BROWSER, SECONDS, Server, wait_for
+from tests.server import SECONDS, Server, wait_for
 from tests.test_kills import counted_visits
 from tests.wholeness.traffic import Crowd, Traffic
 

@@ -11,6 +11,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -79,7 +80,7 @@ class Traffic:
         self.fill()
         paths = itertools.cycle((LIMITED, UNLIMITED))
         actions: list[Callable[[], None]] = [
-            *(lambda path=next(paths): self.visit(path) for _ in range(crowd.visitors)),
+            *(partial(self.visit, path) for path in itertools.islice(paths, crowd.visitors)),
             *[self.write] * crowd.writers,
             *[self.break_off] * crowd.downloads,
             *[self.bring] * crowd.imports,

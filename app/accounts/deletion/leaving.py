@@ -14,6 +14,7 @@ from app.audit.services import record
 from app.core.clock import now
 from app.core.errors import FieldError, Invalid
 from app.core.extensions import db
+from app.events.subscriptions.ending import end_of_user
 from app.i18n.messages import lazy_gettext as _l
 from app.import_export.models import Archive, LinkImport
 from app.import_export.services import UNFINISHED
@@ -36,7 +37,8 @@ def leave(user: User) -> None:
     if user.is_admin and standing.has_company(user):
         require_successor(user)
     user.deleted_datetime = now()
-    workspaces.leave_all(user)
+    for member in workspaces.leave_all(user):
+        end_of_user(db.session, member.workspace_id, user.id)
     record(db.session, "user.deleted", account=user)
     standing.end_sessions(user)
     end_pending(db.session)

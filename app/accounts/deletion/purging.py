@@ -12,19 +12,19 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import ColumnElement, Table, delete, insert, select, tuple_, update
 from sqlalchemy.orm import Session, undefer
 
-from app.accounts.models import ApiKey, User, Workspace, WorkspaceInvitation, WorkspaceMember
+from app.accounts.models import User, Workspace, WorkspaceInvitation, WorkspaceMember
 from app.accounts.standing import RETENTION
 from app.accounts.workspaces import heir_of
 from app.analytics import erasure
 from app.audit.services import record
 from app.core.clock import now
 from app.core.config import Settings
-from app.core.database import begin_write
+from app.core.database import PersonalRow, begin_write
 from app.core.error_boundary import ErrorBoundary
 from app.events.models import EventDraft
 from app.import_export import shared_files
@@ -32,18 +32,19 @@ from app.import_export.files import archive_of, path_of
 from app.import_export.models import FailedRow, LinkImport, PreviewRow
 from app.links import previous_uploads, trash_purge, uploads
 from app.links.history import PICTURES
-from app.links.models import Alias, Link, LinkChange, PlanChange, SavedView
+from app.links.models import Alias, Link, LinkChange, PlanChange
 from app.notifications.models import Delivery, NotificationHandler
 from app.trash.models import Trashed
 
 BATCH_SIZE = 500  # rows in a transaction: short, so that other writers do not wait long
 USERS: Table = User.__table__
+MEMBERSHIPS = {WorkspaceMember.__table__, WorkspaceInvitation.__table__}
+PERSONAL = {model.__table__ for model in cast("list[Any]", PersonalRow.__subclasses__())}
 # tables whose rows are a workspace's and say who made them: these stay in a workspace that others use
-PERSONAL = {ApiKey.__table__, SavedView.__table__, WorkspaceMember.__table__, WorkspaceInvitation.__table__}
 OWNED: list[Table] = [
     table
     for table in User.metadata.sorted_tables
-    if {"workspace_id", "user_id"} <= set(table.c.keys()) and table not in PERSONAL
+    if {"workspace_id", "user_id"} <= set(table.c.keys()) and table not in PERSONAL | MEMBERSHIPS
 ]
 
 log = logging.getLogger(__name__)

@@ -16,6 +16,7 @@ from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.crud_views import Context
 from app.dashboard.shared.workspace import current_access
+from app.events.subscriptions.ending import end_over
 from app.i18n.messages import gettext as _
 from app.web import urls
 from app.web.body import read_params
@@ -81,6 +82,7 @@ def revoke(id: int) -> ResponseReturnValue:
     begin_write(db.session)
     row = keys.get_key(signed_in_user(), id)
     keys.revoke_key(row)
+    end_over(db.session)
     db.session.commit()
     message = _("%(name)s is revoked.", name=row.name)
     if not rendering.is_fragment():

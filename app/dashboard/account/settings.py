@@ -25,6 +25,7 @@ from app.dashboard.auth.single_sign_on import find_provider, require_provider, u
 from app.dashboard.shared import rendering, security_email
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.concurrent_edits import asks, read_edit
+from app.events.subscriptions.ending import end_over
 from app.i18n.messages import gettext as _
 from app.input.data import RequestData
 
@@ -62,6 +63,7 @@ def save_password() -> ResponseReturnValue:
     begin_write(db.session)
     services.store_password(signed_in_user(), password_hash)
     revoked = keys.revoke_keys(signed_in_user()) if form.revoke_keys.data else 0
+    end_over(db.session)
     security_email.current_security_mail().password_is_changed(signed_in_user(), revoked)
     db.session.commit()
     sessions.renew(signed_in_user(), signed_in_at)

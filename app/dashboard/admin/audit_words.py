@@ -81,6 +81,7 @@ ACTION_LABELS: Mapping[str, str] = {
     "handler.secret_renewed": _l("Handler's secret renewed"),
     "handler.switched_off": _l("Deliveries turned off"),
     "handler.unsubscribed": _l("Subscription ended by its target"),
+    "handler.subscription_ended": _l("Subscription ended with its API key"),
     "share.created": _l("Share address created"),
     "share.changed": _l("Share address changed"),
     "share.revoked": _l("Share address revoked"),

@@ -20,6 +20,7 @@ from app.dashboard.auth.access import submitted_form
 from app.dashboard.auth.login import after_a_while, blueprint, submitted_text
 from app.dashboard.auth.single_sign_on import require_passwords
 from app.dashboard.shared import security_email
+from app.events.subscriptions.ending import end_over
 from app.i18n.messages import gettext as _
 
 
@@ -79,6 +80,7 @@ def set_new() -> ResponseReturnValue:
     done = resets.use(submitted_text("token"), password_hash)
     if done is not None:
         revoked = keys.revoke_keys(done) if form.revoke_keys.data else 0
+        end_over(db.session)
         security_email.current_security_mail().password_is_changed(done, revoked)
     db.session.commit()
     if done is None:  # the same mail was used twice

@@ -13,6 +13,7 @@ from flask_login import current_user, login_user, logout_user
 from itsdangerous import URLSafeTimedSerializer
 
 from app.accounts import sessions
+from app.accounts.deletion import membership
 from app.accounts.models import User, UserSession
 from app.accounts.oidc import identities
 from app.accounts.oidc.memberships import apply_roles
@@ -174,7 +175,8 @@ def start(
 
 def note_person(user: User, person: ProviderPerson) -> None:
     """Store what the provider says of this user, and that its logout ends this session. Does not commit."""
-    apply_roles(user, identities.note_sign_in(user, person))
+    changes = identities.note_sign_in(user, person)
+    apply_roles(user, changes, membership.remove_member, membership.change_role)
     row = sessions.find(user.session_token)
     if row is not None:
         identities.note_session(row.id, user, person.issuer, person.sid)

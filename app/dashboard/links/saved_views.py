@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from flask import Response, render_template
 from flask.typing import ResponseReturnValue
 
+from app.accounts.ownership import get_owned
 from app.core.database import begin_write
 from app.core.errors import FieldError, Invalid
 from app.core.extensions import db
@@ -26,7 +27,7 @@ from app.input.forms import ResourceForm
 from app.input.listing import Listing
 from app.links import saved_views
 from app.links.models import SavedView
-from app.links.saved_views import SavedViewForm, get_view
+from app.links.saved_views import SavedViewForm
 from app.web.body import read_list_query
 
 
@@ -107,7 +108,7 @@ PAGES = SavedViewPages(
 def update_query(id: int) -> ResponseReturnValue:
     """Keep what the list shows now under the name of this view."""
     begin_write(db.session)
-    view = get_view(current_access(), id)
+    view = get_owned(current_access(), SavedView, id)
     fields = kept_fields(submitted_form())
     form = SavedViewForm(fields, owner=current_access(), stored=view)
     form.require_valid()
@@ -120,14 +121,14 @@ def update_query(id: int) -> ResponseReturnValue:
 
 @blueprint.get("/links/views/<int:id>/remove", endpoint="saved_views_remove")
 def ask_delete(id: int) -> Response:
-    view = get_view(current_access(), id)
+    view = get_owned(current_access(), SavedView, id)
     return PAGES.render_page("delete_view", row=view, heading=PAGES.words.ask_delete, here="links")
 
 
 @blueprint.post("/links/views/<int:id>/remove", endpoint="saved_views_remove_write")
 def delete(id: int) -> ResponseReturnValue:
     begin_write(db.session)
-    view = get_view(current_access(), id)
+    view = get_owned(current_access(), SavedView, id)
     message = _("%(name)s is deleted.", name=view.name)
     saved_views.delete(view)
     db.session.commit()

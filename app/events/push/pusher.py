@@ -25,6 +25,7 @@ from app.events.push.steps import StepEnd, release, step
 from app.notifications.event_types import takes_feed
 from app.notifications.models import EventCursor, NotificationHandler
 from app.notifications.site import site_of
+from app.notifications.subscribed import may_receive
 
 POLL_SECONDS = 0.1
 LONGEST_SECONDS = 0.5
@@ -157,6 +158,7 @@ def find_places(session: Session) -> Sequence[PlaceState]:
         NotificationHandler.is_enabled,
         NotificationHandler.is_confirmed,
         Workspace.deleted_datetime.is_(None),
+        may_receive(),
     )
     places = (
         select(EventCursor.id, Workspace.id, and_(is_due(EventCursor, now), is_free(EventCursor, now)))

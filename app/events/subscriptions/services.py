@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from app.accounts.access import Access
+from app.accounts.models import ApiKey
 from app.accounts.ownership import get_owned
 from app.audit.services import Object, record
 from app.core.errors import NotFound
@@ -17,8 +18,8 @@ from app.notifications.models import NotificationHandler
 TYPE = "subscription"
 
 
-def create(access: Access, changes: dict[str, Any]) -> NotificationHandler:
-    """Subscribe: make a handler of what the form has read. Raises Invalid for one handler too many."""
+def create(access: Access, key: ApiKey, changes: dict[str, Any]) -> NotificationHandler:
+    """Subscribe: make a handler, which ends with this key. Raises Invalid for one handler too many."""
     target, link_id = changes["target_url"], changes.get("link_id")
     return handlers.create(
         access,
@@ -29,6 +30,7 @@ def create(access: Access, changes: dict[str, Any]) -> NotificationHandler:
             "events": changes["events"],
             "scope": ATTACHED if link_id else changes.get("scope") or WORKSPACE,
             "link_id": link_id,
+            "api_key_id": key.id,
             "click_filter": changes.get("click_filter"),
         },
     )

@@ -8,6 +8,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from app.accounts import workspaces
+from app.accounts.deletion import membership
 from app.accounts.models import User, Workspace, WorkspaceMember
 from app.accounts.oidc.memberships import apply_roles
 from app.accounts.oidc.roles import RoleChanges
@@ -57,7 +58,7 @@ def test_changes_of_roles_are_applied(
 ) -> None:
     if before:
         workspaces.add_member(team, alice, before)
-    apply_roles(alice, changes)
+    apply_roles(alice, changes, membership.remove_member, membership.change_role)
     db.session.commit()
     assert role_of(alice) == after
 
@@ -71,7 +72,7 @@ def test_a_workspace_keeps_its_last_owner(
     changes: RoleChanges, bob: User, team: Workspace, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING):
-        apply_roles(bob, changes)
+        apply_roles(bob, changes, membership.remove_member, membership.change_role)
     db.session.commit()
     assert role_of(bob) == "owner"
     assert "LastOwner" in caplog.text
