@@ -505,7 +505,7 @@ def test_removal_by_the_api_switches_all_off(
     session: Session,
 ) -> None:
     begin_write(db.session)
-    _, text = create_key(Access(alice, 5000, OWNER), "key")
+    _, text = create_key(Access(alice, 5000, OWNER), "key", changes_members=True)
     db.session.commit()
     id_, rows = outgoing
     assert Api(client, text).delete(f"/workspace/members/{id_}").status_code == 204

@@ -144,8 +144,13 @@ def through_a_role(key: ApiKey, member: WorkspaceMember, api: Api) -> None:
 
 @pytest.mark.parametrize("end", [through_the_api, through_a_role])
 def test_it_is_gone_with_the_answer(
-    end: Callable[[ApiKey, WorkspaceMember, Api], None], key: ApiKey, member: WorkspaceMember, api: Api
+    end: Callable[[ApiKey, WorkspaceMember, Api], None],
+    key: ApiKey,
+    member: WorkspaceMember,
+    alice: User,
+    make_api: Callable[..., Api],
 ) -> None:
+    api = make_api(alice, changes_members=True)
     assert len(api.get("/subscriptions").json["data"]) == 1
     end(key, member, api)
     assert api.get("/subscriptions").json["data"] == []
