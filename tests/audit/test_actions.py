@@ -42,6 +42,7 @@ from app.core.config import Settings
 from app.core.database import begin_write
 from app.core.extensions import db
 from app.domains import services as domains
+from app.events.subscriptions import ending
 from app.jobs.password_resets import answer_forgotten
 from app.links import services as links
 from app.links.trash_purge import empty_trash
@@ -203,6 +204,14 @@ def end_subscription(world: Any) -> None:
     outbox.end_subscriptions(db.session(), [handlers.create(access_of(world.alice), made).id])
 
 
+def end_subscription_with_its_key(world: Any) -> None:
+    settings = {"target_url": f"https://a.example/{SECRET}"}
+    made = {"type": "subscription", "name": "Hook", "settings": settings, "events": ["link.clicked"]}
+    access = access_of(world.alice)
+    handlers.create(access, made)
+    ending.end_of_user(db.session(), access.workspace_id, world.alice.id)
+
+
 def restore_handler(world: Any) -> None:
     batch = handlers.delete(webhook(world))
     handlers.restore(trash.find_batch(access_of(world.alice).workspace_id, batch)[0])
@@ -352,6 +361,7 @@ DEEDS: dict[str, Callable[[Any], Any]] = {
     "audit_log.exported": lambda world: world.desk.get("/account/audit-log/file.csv"),
     "link.deleted": delete_link,
     "pixel.deleted": lambda world: pixels.delete(world.factory.pixel(world.alice)),
+    "handler.subscription_ended": end_subscription_with_its_key,
     "notification_handler.deleted": lambda world: handlers.delete(webhook(world)),
     "project.deleted": lambda world: projects.delete(world.factory.project(world.alice)),
     "trash.purged": purge_link,

@@ -102,6 +102,7 @@ BAD = {
     "a replica of another kind": ("CLICKS_READ_URL", "sqlite:////var/lib/waypost/copy.db"),
     "a direct address of another kind": ("DATABASE_DIRECT_URL", "mysql://localhost/waypost"),
     "too few connections": ("DATABASE_POOL_SIZE", "3"),
+    "no handlers": ("MAX_HANDLERS", "0"),
     "a bucket of pictures that is none": ("MEDIA_URL", "https://s3.example.com/bucket"),
     "a bucket in capitals": ("MEDIA_URL", "s3://Bucket"),
     "a prefix that would be encoded": ("BACKUP_TO", "s3://bucket/a b"),

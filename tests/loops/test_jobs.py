@@ -213,6 +213,7 @@ ITEMS: dict[str, Scenario] = {
 # one statement, one file or one uniform batch: the job itself is the item
 WHOLE = {
     "sessions that are over",
+    "subscriptions that are over",
     "forgotten passwords",
     "audit log",
     "places",

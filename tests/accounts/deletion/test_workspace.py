@@ -258,6 +258,7 @@ def test_nothing_is_left(
     assert not list(directory_of(settings.data_dir).glob("*.v*"))
     after = stock(session, settings)
     more = {name: after[name] - before[name] for name in own(after) if after[name] != before[name]}
+    more.pop("rate_limit_count", None)  # of the day's invitations, on PostgreSQL: it expires
     assert more == {"report": 1}, "another workspace has all that it had, and so has the user"
 
 
