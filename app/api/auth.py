@@ -21,7 +21,7 @@ ACTIONS = {
     "workspace-members": "write_workspace",
     "workspace-invitations": "write_workspace",
 }
-# what a write of takes the permission `members` besides
+# resources whose writes also need the permission `members`
 OF_MEMBERS = frozenset({"workspace-members", "workspace-invitations"})
 # all that a key of the scope "create" may be used for: see docs/decisions/2026-11-25-clients.md
 CREATES = frozenset({"api.links_post"})

@@ -1,15 +1,15 @@
-"""Addresses in texts that users typed: mails to people who never asked for one carry none."""
+"""Removes addresses from texts that users typed, for mails to people who did not ask for one."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 
-# domain names write a dot in these ways, too (RFC 3490, section 3.1); NFKC makes one of the others
+# domain names may also use U+3002 as a dot (RFC 3490, section 3.1); NFKC maps the other dots to "." or to it
 IDEOGRAPHIC_DOT = str.maketrans("\u3002", ".")
 LEFT_OUT = "…"
-# what readers of mail open or show as a link: a scheme, an e-mail address, an IPv4 address, a domain name.
-# The two characters after the dot of a domain: "e.V." and "2.10" are none
+# texts that mail programs show as links: a scheme, an e-mail address, an IPv4 address, a domain name.
+# A domain has two characters after a dot, the first a letter, so "e.V." and "2.10" do not match
 ADDRESS = re.compile(
     r"\w:[/\\]|\w@\w|\d\.\d{1,3}\.\d{1,3}\.\d|[^\s.]\.[^\W\d_][^\s\x21-\x2f\x3a-\x40\x5b-\x60\x7b-\x7e]"
 )
@@ -21,7 +21,7 @@ def without_addresses(text: str) -> str:
 
 
 def looks_like_address(word: str) -> bool:
-    shown = "".join(each for each in word if unicodedata.category(each) != "Cf")  # which nobody sees
+    shown = "".join(each for each in word if unicodedata.category(each) != "Cf")  # invisible
     return ADDRESS.search(unicodedata.normalize("NFKC", shown).translate(IDEOGRAPHIC_DOT)) is not None
 
 

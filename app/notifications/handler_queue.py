@@ -21,7 +21,7 @@ PATIENCE_SECONDS = 20.0  # for waiting in a queue: with the 15 of an attempt, le
 
 
 class Receiver(NamedTuple):
-    """Whose deliveries a queue has, and to which host. Mails from Waypost itself are of workspace 0."""
+    """The workspace of a queue's handler and the host it sends to. System e-mail has workspace 0."""
 
     workspace_id: int
     host: str

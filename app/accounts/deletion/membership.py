@@ -1,4 +1,4 @@
-"""Ends a membership, with what goes on telling or showing things that the member set up."""
+"""Ends memberships, and switches off handlers, subscriptions and share addresses of former members."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HANDLERS, SUBSCRIPTIONS, SHARES = "handlers", "subscriptions", "shares"
 
 
 def outgoing(workspace_id: int, user_id: int) -> Mapping[str, Sequence[Any]]:
-    """What of a user's in a workspace tells or shows things outside of it, by kind. Omits empty kinds."""
+    """A user's rows in a workspace that send or show data outside of it, by kind. Omits empty kinds."""
     handler, share = NotificationHandler, StatisticsShare
     mine = handler.workspace_id == workspace_id, handler.user_id == user_id
     of_shares = share.workspace_id == workspace_id, share.user_id == user_id, shares.is_usable()
@@ -35,10 +35,10 @@ def outgoing(workspace_id: int, user_id: int) -> Mapping[str, Sequence[Any]]:
 
 
 def remove_member(member: WorkspaceMember, kept: Collection[str] = (), heir: User | None = None) -> None:
-    """End a membership and switch off what is outgoing of the member's, but for the kinds in `kept`.
+    """End a membership and switch off the member's outgoing rows, except the kinds in `kept`.
 
-    Kept subscriptions become the heir's, because their key ends. Raises LastOwner. The caller has begun the
-    write, and commits.
+    `heir` takes over kept subscriptions, because the member's key ends. Raises LastOwner. The caller has
+    begun the write, and commits.
     """
     workspace_id, user_id = member.workspace_id, member.user_id
     workspaces.remove_member(member)
@@ -56,6 +56,6 @@ def remove_member(member: WorkspaceMember, kept: Collection[str] = (), heir: Use
 
 
 def change_role(member: WorkspaceMember, role: str) -> None:
-    """Give a member another role. Subscriptions that it does not allow end. Raises LastOwner."""
+    """Give a member another role, and end subscriptions that the role does not allow. Raises LastOwner."""
     workspaces.change_role(member, role)
     end_over(db.session)
