@@ -20,6 +20,8 @@ from tests.test_kills import counted_visits
 from tests.wholeness.traffic import Crowd, Traffic
 
 READY_SECONDS = 5.0
+# the main process waits twice as long after each kill of a worker; a new main process begins anew
+PAUSE_ENOUGH = "is restarted in 4 s"
 FILES = "main.db", "clicks.db"
 Event = Callable[[Server], None]
 
@@ -53,6 +55,8 @@ def kill_worker(server: Server) -> None:
     os.kill(worker, signal.SIGKILL)
     wait_for(lambda: worker_of(server) - {worker}, "the next worker")
     become_ready(server)
+    if PAUSE_ENOUGH in server.written():
+        restart(server)
 
 
 def kill_web_process(server: Server) -> None:
@@ -106,6 +110,7 @@ def test_rounds(kind: str, server: Server, tmp_path: Path, request: pytest.Fixtu
             traffic.go_on()
             EVENTS[kind](server)
         traffic.go_on()
+    assert traffic.ledger.imported
     check(server, traffic, is_orderly=kind in ORDERLY)
 
 
@@ -123,6 +128,7 @@ def check(server: Server, traffic: Traffic, *, is_orderly: bool) -> None:
     """All that was acknowledged is there, and every visit counts as often as it was made."""
     told = traffic.ledger
     assert told.wrong == []
+    assert told.made
     for path, link_id in traffic.ids.items():
         wait_for(
             lambda link_id=link_id, path=path: (

@@ -203,8 +203,10 @@ class Traffic:
             except AssertionError as error:
                 self.ledger.note_wrong("import", 1, str(error).encode()[-300:])
                 continue
-            assert f"{FILE_ROWS} links made" in said, said
-            self.ledger.imported.update(rows)
+            if f"{FILE_ROWS} links made" in said:
+                self.ledger.imported.update(rows)
+            else:
+                self.ledger.note_wrong("import", 0, said.encode())
 
     def connection(self) -> http.client.HTTPConnection:
         return http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=SECONDS)
