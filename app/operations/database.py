@@ -23,7 +23,7 @@ from app.core.file_locks import wait_for_lock
 from app.core.read_only import address_of
 from app.operations.backups.before_upgrade import prepare_upgrade
 from app.operations.checks.settings import find_conflicts
-from app.operations.revisions import known_revisions, newest_revisions
+from app.operations.revisions import describe_unknown, known_revisions, newest_revisions
 from app.operations.secret_key import require_secret_key
 from app.web.application import settings
 
@@ -141,13 +141,12 @@ def require_additive() -> None:
 
 
 def is_current() -> bool:
-    """Whether nothing is left to migrate. Raises ClickException where a newer Waypost has migrated them."""
+    """Whether nothing is left to migrate. Raises ClickException where no migration leads on."""
     if not is_there():
         return False
     found = heads()
-    if unknown := found - known_revisions():
-        named = ", ".join(sorted(unknown))
-        raise click.ClickException(f"a newer Waypost has written to this database: it is at {named}")
+    if unknown := describe_unknown(found):
+        raise click.ClickException(unknown)
     return found == newest_revisions()
 
 

@@ -14,14 +14,25 @@ from app.core.extensions import migrate
 
 # Alembic writes the other quotes into a new file
 STATED = re.compile(r"""^(revision|down_revision) = (?:["'](\w+)["']|None)$""", re.MULTILINE)
+REPLACED = re.compile(r"^replaces = \{(.*?)\}", re.MULTILINE | re.DOTALL)
 
 
 @cache
+def read_migrations() -> list[str]:
+    """The texts of the migrations' files. Cached: they do not change while a process runs."""
+    return [path.read_text(encoding="utf-8") for path in Path(migrate.directory, "versions").glob("*.py")]
+
+
 def before_each() -> dict[str, str]:
-    """Each revision, and the one before it; "" for the first. Cached: the files do not change meanwhile."""
-    folder = Path(migrate.directory) / "versions"
-    stated = [dict(STATED.findall(path.read_text(encoding="utf-8"))) for path in folder.glob("*.py")]
+    """Each revision, and the one before it; "" for the first."""
+    stated = [dict(STATED.findall(text)) for text in read_migrations()]
     return {each["revision"]: each["down_revision"] for each in stated}
+
+
+def replaced_revisions() -> set[str]:
+    """Those of before 1.0, which the first migration replaces: nothing leads from them to it."""
+    named = "".join(names for text in read_migrations() for names in REPLACED.findall(text))
+    return set(re.findall(r"\w+", named))
 
 
 def known_revisions() -> set[str]:
@@ -31,3 +42,16 @@ def known_revisions() -> set[str]:
 def newest_revisions() -> set[str]:
     """Those that no other follows. There is one, unless developers have made two at the same time."""
     return known_revisions() - set(before_each().values())
+
+
+def describe_unknown(found: set[str]) -> str:
+    """Why a database at these revisions can't be used by this version, and what to do; "" where it can."""
+    if not (unknown := found - known_revisions()):
+        return ""
+    named = ", ".join(sorted(unknown))
+    if unknown <= replaced_revisions():
+        return (
+            f"this database is of a Waypost from before 29 November 2026: it is at {named}."
+            " Start the version of that day once (commit e7312065), which brings it up to date, then this one"
+        )
+    return f"a newer Waypost has written to this database: it is at {named}"

@@ -64,8 +64,7 @@ def settings_of(state: UnpackedRelease) -> dict[str, str]:
 
 
 def test_there_are_releases_of_before() -> None:
-    assert len(RELEASES) >= 4
-    assert len({release.revision for release in RELEASES}) == len(RELEASES)
+    assert len({release.revision for release in RELEASES}) == len(RELEASES) > 0
     sizes = [release.archive(database).stat().st_size for release in RELEASES for database in DATABASES]
     assert max(sizes) < 300_000
 
