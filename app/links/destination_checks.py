@@ -16,7 +16,7 @@ from sqlalchemy import ColumnElement, delete, exists, func, insert, or_, select,
 from sqlalchemy.orm import Session, aliased
 
 from app.accounts.models import User, Workspace
-from app.core.clock import format_utc, now
+from app.core.clock import now
 from app.core.database import AnySession, begin_write
 from app.core.leases import is_due, precise_now
 from app.i18n.messages import lazy_gettext as _l
@@ -25,7 +25,7 @@ from app.net import http as net_http
 from app.net.dial import TOO_SLOW, Deadline
 from app.net.http import NoAnswer
 from app.net.networks import Network
-from app.notifications.events import FAILING, RECOVERED, raise_event
+from app.notifications.events import raise_failing, raise_recovered
 from app.notifications.http_result import reason_of
 from app.notifications.models import NotificationHandler
 
@@ -212,13 +212,13 @@ def learn(session: Session, row: DestinationCheck, reason: str | None) -> None:
     row.reason, row.checked_datetime = reason, now()
     if reason is None:
         if row.failing_since:
-            raise_event(session, RECOVERED, row.link_id, failing_since=format_utc(row.failing_since))
+            raise_recovered(session, row.link_id, failing_since=row.failing_since)
         row.failures, row.failing_since = 0, None
         return
     row.failures += 1
     if row.failures >= FAILURES and row.failing_since is None:
         row.failing_since = now()
-        raise_event(session, FAILING, row.link_id, reason=str(reason))
+        raise_failing(session, row.link_id, reason=str(reason))
 
 
 def pause(row: DestinationCheck) -> dt.timedelta:

@@ -1,6 +1,7 @@
 """Events that owners are notified of, and the texts of their messages.
 
-The code that causes an event calls `raise_event` in its own transaction: either both are stored, or neither.
+The code that causes an event calls its function here in its own transaction: both are stored,
+or neither.
 """
 
 # see docs/decisions/2026-11-21-what-owners-are-told.md
@@ -14,6 +15,7 @@ from sqlalchemy import Table, insert
 from sqlalchemy.engine import Connection
 
 from app.core import clock
+from app.core.clock import format_utc
 from app.core.database import AnySession
 from app.events.drafts import record_of_link
 from app.events.types import ENDED as ENDED
@@ -69,8 +71,37 @@ WORDS: dict[str, Callable[[str, Mapping[str, Any]], tuple[str, str]]] = {
 EVENTS = cast("Table", Event.__table__)
 
 
+def raise_limit_reached(session: AnySession | Connection, link_id: int, *, clicks_limit: int) -> None:
+    """Tell that the last click a link's limit allows was taken."""
+    raise_event(session, LIMIT_REACHED, link_id, {"clicks_limit": clicks_limit})
+
+
+def raise_started(session: AnySession, link_id: int, *, start_date: dt.datetime) -> None:
+    """Tell, as of that moment, that the start date of a link has come."""
+    raise_event(session, STARTED, link_id, {"start_date": format_utc(start_date)}, start_date)
+
+
+def raise_ended(session: AnySession, link_id: int, *, end_date: dt.datetime) -> None:
+    """Tell, as of that moment, that the end date of a link has come."""
+    raise_event(session, ENDED, link_id, {"end_date": format_utc(end_date)}, end_date)
+
+
+def raise_failing(session: AnySession, link_id: int, *, reason: str) -> None:
+    """Tell that checks of a link's destination fail for this reason."""
+    raise_event(session, FAILING, link_id, {"reason": reason})
+
+
+def raise_recovered(session: AnySession, link_id: int, *, failing_since: dt.datetime) -> None:
+    """Tell that a destination works again that had failed since that moment."""
+    raise_event(session, RECOVERED, link_id, {"failing_since": format_utc(failing_since)})
+
+
 def raise_event(
-    session: AnySession | Connection, type_: str, link_id: int, moment: dt.datetime | None = None, **data: Any
+    session: AnySession | Connection,
+    type_: str,
+    link_id: int,
+    data: Mapping[str, Any],
+    moment: dt.datetime | None = None,
 ) -> None:
     """Insert one row into the outbox, and one for the feed, in the caller's transaction. `data` joins the
     link in both."""

@@ -31,7 +31,7 @@ from app.journal.codec import NEWEST
 from app.journal.segments import directory_of
 from app.links.bitmaps.storage import mark
 from app.links.clicks import LIMIT_COUNTER
-from app.notifications.events import LIMIT_REACHED, raise_event
+from app.notifications.events import raise_limit_reached
 from app.redirects import signed_tokens
 from app.redirects.compiled_link import CompiledLink
 from app.redirects.pending_clicks import Journaled
@@ -198,7 +198,7 @@ def passes(connection: Connection, ticket: Ticket) -> bool:
         return False
     connection.execute(WRITE, {"version": NEWEST, "line": ticket.line})
     if taken.clicks_limit is not None and taken.clicks + ticket.journaled >= taken.clicks_limit:
-        raise_event(connection, LIMIT_REACHED, ticket.link_id, clicks_limit=taken.clicks_limit)
+        raise_limit_reached(connection, ticket.link_id, clicks_limit=taken.clicks_limit)
         mark(connection, ticket.link_id)  # its state is another one
     return True
 

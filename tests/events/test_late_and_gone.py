@@ -121,11 +121,11 @@ def test_ids_of_clicks_that_are_erased_are_never_given_again(
 def test_events_of_a_link_that_handlers_are_told_of_are_in_the_feed(
     feed: Feed, make: Make, session: scoped_session[Session]
 ) -> None:
-    from app.notifications.events import FAILING, raise_event
+    from app.notifications.events import raise_failing
 
     link = make("spring")
     begin_write(session)
-    raise_event(session, FAILING, link.id, reason="It answered 500.")
+    raise_failing(session, link.id, reason="It answered 500.")
     session.commit()
     feed.sequence()
     event = feed.all()[-1]

@@ -84,7 +84,7 @@ def test_events_become_deliveries_once(
         link_notification_handler.insert(), [{"link_id": link.id, "notification_handler_id": handler.id}]
     )
     for number in range(ITEMS):
-        raise_event(session, STARTED, link.id, number=number)
+        raise_event(session, STARTED, link.id, {"number": number})
     session.commit()
     site = site_of(settings)
     at_once(lambda other: tell(other, site))

@@ -69,7 +69,7 @@ def test_an_event(session: Session, beside: WorkerThreads, throw: Any, two_links
 def test_a_start(session: Session, beside: WorkerThreads, throw: Any, two_links: Any) -> None:
     session.execute(update(Link).values(start_date=OLD, start_due=OLD))
     session.commit()
-    throw(schedule_events, "raise_event", lambda _session, _type, link_id, *_: link_id == two_links[0])
+    throw(schedule_events, "raise_started", lambda _session, link_id: link_id == two_links[0])
     assert ask(beside, "starts and ends of links")
     session.rollback()
     assert [row.link_id for row in session.scalars(select(Event))] == [two_links[1]]

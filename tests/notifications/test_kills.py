@@ -147,7 +147,7 @@ def raise_some(engine: Engine, link_id: int, numbers: Iterator[int]) -> None:
     with Session(engine) as session:
         begin_write(session)
         for _ in range(2):
-            raise_event(session, STARTED, link_id, number=next(numbers))
+            raise_event(session, STARTED, link_id, {"number": next(numbers)})
         session.commit()
 
 

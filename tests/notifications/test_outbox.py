@@ -168,8 +168,8 @@ def test_a_test_is_one_try_and_says_nothing_against_its_handler(session, handler
 
 @pytest.mark.databases
 def test_an_event_is_one_row_of_the_outbox(session):
-    events.raise_event(session, events.STARTED, 7)
-    events.raise_event(session.connection(), events.LIMIT_REACHED, 8, clicks_limit=5)
+    events.raise_event(session, events.STARTED, 7, {})
+    events.raise_limit_reached(session.connection(), 8, clicks_limit=5)
     session.commit()
     rows = session.scalars(select(Event).order_by(Event.id)).all()
     assert [(row.type, row.link_id, row.data) for row in rows] == [

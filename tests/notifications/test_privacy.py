@@ -98,7 +98,7 @@ def messages(
     hashes = [visit.visitor for visit in visits() if visit.visitor]
     assert len(set(hashes)) == len(VISITORS)
     for type_, data in DATA.items():
-        raise_event(session, type_, link.id, **data)
+        raise_event(session, type_, link.id, data)
     session.commit()
     assert events.LIMIT_REACHED in session.scalars(select(Event.type)).all()
     ingest = Ingest(settings)

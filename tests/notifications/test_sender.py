@@ -105,8 +105,8 @@ def test_an_event_reaches_every_handler_of_its_link_that_is_on(
     services.update(handlers[2], {"is_enabled": False})
     rows = [{"link_id": link.id, "notification_handler_id": handler.id} for handler in handlers[:3]]
     session.execute(link_notification_handler.insert(), rows)
-    events.raise_event(session, events.LIMIT_REACHED, link.id, clicks_limit=5)
-    events.raise_event(session, events.LIMIT_REACHED, link.id + 1, clicks_limit=5)  # a link that is gone
+    events.raise_limit_reached(session, link.id, clicks_limit=5)
+    events.raise_limit_reached(session, link.id + 1, clicks_limit=5)  # a link that is gone
     session.commit()
     make_sender()
     waits_for(session, delivered=2)

@@ -73,7 +73,7 @@ def test_nothing_is_sent_any_more(session: Session, bob: User, factory: Any, set
     assert states == {"failed"}
     session.refresh(taken)
     taken.lease = None  # its try has failed, and would be repeated
-    raise_event(session.connection(), ENDED, link.id)
+    raise_event(session.connection(), ENDED, link.id, {})
     session.commit()
     assert waiting.find(session, precise_now(), []) == []
     assert tell(session, site_of(settings))  # the event is taken from the outbox, and no delivery follows

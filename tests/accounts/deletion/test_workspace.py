@@ -291,7 +291,7 @@ def fill(session: Session, settings: Settings, factory: Factory, user: User) -> 
     take_in(
         settings, [visit._replace(referrer_host=f"{MARK}.example", referrer_path="/") for visit in visits]
     )
-    raise_event(session.connection(), ENDED, first.id)
+    raise_event(session.connection(), ENDED, first.id, {})
     session.commit()
 
 
