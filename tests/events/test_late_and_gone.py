@@ -121,7 +121,7 @@ def test_ids_of_clicks_that_are_erased_are_never_given_again(
 def test_events_of_a_link_that_handlers_are_told_of_are_in_the_feed(
     feed: Feed, make: Make, session: scoped_session[Session]
 ) -> None:
-    from app.notifications.events import raise_failing
+    from app.notifications.events import FAILING, raise_failing
 
     link = make("spring")
     begin_write(session)
