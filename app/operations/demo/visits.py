@@ -14,7 +14,7 @@ from itertools import accumulate
 from random import Random
 from typing import Any
 
-from app.geo.continents import CONTINENT_OF
+from app.geo.names import CONTINENT_OF
 from app.journal.codec import Visit
 from app.links.models import Link
 from app.operations.demo import people
