@@ -12,8 +12,7 @@ from flask.typing import ResponseReturnValue
 
 from app.accounts.ownership import MAX_ID
 from app.audit.actions import GROUPS
-from app.audit.queries import AuditQuery, find_entries, iterate_entries
-from app.audit.visibility import AuditReader, visible_values
+from app.audit.lists import AuditQuery, AuditReader, find_entries, iterate_entries, visible_values
 from app.core.csv_files import csv_pieces
 from app.core.errors import FieldError, Invalid
 from app.core.extensions import db
