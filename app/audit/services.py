@@ -1,4 +1,4 @@
-"""Records audit entries in the transaction of the change, and logs each after the commit. Deletes old ones."""
+"""Records audit entries in the transaction of the change, logs them after the commit, and deletes old ones."""
 
 from __future__ import annotations
 
