@@ -1,4 +1,4 @@
-"""Records audit entries in the transaction of the change, logs them after the commit, and deletes old ones."""
+"""Records audit entries with the changes that they are about, logs them, and deletes old ones."""
 
 from __future__ import annotations
 
