@@ -47,7 +47,7 @@ def toml_texts(file: IO[bytes], *_: object, **_options: object) -> Iterator[tupl
             yield number, None, *tomllib.loads(line.decode()).values(), []
 
 
-METHODS = {".py": "python", ".html": "jinja2", ".js": "javascript", ".toml": toml_texts}
+METHODS: dict[str, Any] = {".py": "python", ".html": "jinja2", ".js": "javascript", ".toml": toml_texts}
 
 
 def find_messages(*patterns: str) -> dict[Message, str]:

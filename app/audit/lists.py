@@ -101,7 +101,7 @@ def log_of(workspace_id: int, reader: AuditReader) -> Listing[AuditEntry]:
     return Listing(
         model=AuditEntry,
         filters={
-            "group": lambda text, params: is_of_group(one_of(GROUPS)(text)),  # noqa: ARG005
+            "group": lambda text, params: is_of_group(one_of([*GROUPS])(text)),  # noqa: ARG005
             "action": lambda text, params: AuditEntry.action == one_of([*ACTIONS])(text),  # noqa: ARG005
             "actor_email": by_actor,
             "datetime_start": lambda text, params: AuditEntry.datetime >= parse_datetime(text),  # noqa: ARG005

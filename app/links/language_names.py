@@ -27,7 +27,9 @@ def name_of(locale: Locale, tag: str) -> str:
 
 LANGUAGES = NamesByCode(TABLE["suggested"].split(), name_of)
 # by primary subtag, as clicks have them
-PRIMARY_LANGUAGES = NamesByCode((tag for tag in locale_of(DEFAULT).languages if "_" not in tag), name_of)
+PRIMARY_LANGUAGES = NamesByCode(
+    (tag for tag in map(str, locale_of(DEFAULT).languages) if "_" not in tag), name_of
+)
 WITH_REGION = re.compile(r"\s*(?P<language>[^()]+?)\s*\((?P<region>[^()]+)\)\s*")
 # `de`, `de_AT`, `es_419`: without those of scripts and of the whole world, which browsers do not send
 USUAL_TAG = re.compile(r"[a-z]{2,3}(_[A-Z]{2}|_419)?", re.ASCII)

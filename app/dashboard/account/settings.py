@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from flask import abort, make_response, render_template, url_for
@@ -16,37 +14,50 @@ from app.accounts.oidc import identities
 from app.accounts.oidc.models import OidcIdentity
 from app.core import clock
 from app.core.database import begin_write
-from app.core.errors import Invalid
 from app.core.extensions import db
 from app.dashboard.auth import proofs, sessions
-from app.dashboard.auth.access import is_shown_again, signed_in_user, submitted_form
+from app.dashboard.auth.access import signed_in_user, submitted_form
 from app.dashboard.auth.reauthentication import reauthenticated
 from app.dashboard.auth.single_sign_on import find_provider, require_provider, uses_password
 from app.dashboard.shared import rendering, security_email
 from app.dashboard.shared.blueprint import blueprint
-from app.dashboard.shared.concurrent_edits import asks, read_edit
+from app.dashboard.shared.form_views import FormView
 from app.events.subscriptions.ending import end_over
 from app.i18n.messages import gettext as _
 from app.input.data import RequestData
 
 
+class AccountViews(FormView):
+    """The form of the account's settings, on its page."""
+
+    def get_row(self, id: int | None = None) -> User:  # noqa: ARG002  the user's own
+        return signed_in_user()
+
+    def make_form(self, fields: RequestData | None, stored: User) -> AccountForm:
+        return AccountForm(fields, owner=stored, stored=stored)
+
+    def form_page(self, form: Any, status: int = 200) -> ResponseReturnValue:
+        return render_account(form, PasswordForm(None, owner=signed_in_user()), status)
+
+    def save(self, row: User, changes: dict[str, Any]) -> User:
+        services.update_user(row, changes)
+        return row
+
+    def updated(self, row: User) -> ResponseReturnValue:  # noqa: ARG002
+        return back_to_account(_("Your account is saved."))
+
+
+VIEWS = AccountViews()
+
+
 @blueprint.get("/account/", endpoint="account")
 def show() -> ResponseReturnValue:
-    return render_account(account_form(None), PasswordForm(None, owner=signed_in_user()))
-
-
-def account_form(sent: RequestData | None) -> Any:
-    return read_edit(partial(AccountForm, owner=signed_in_user(), stored=signed_in_user()), sent)
+    return VIEWS.ask_edit(signed_in_user().id)
 
 
 @blueprint.post("/account/", endpoint="account_write")
 def save() -> ResponseReturnValue:
-    form = account_form(submitted_form())
-    if is_shown_again():
-        return render_account(form, PasswordForm(None, owner=signed_in_user()))
-    return kept(form, lambda: services.update_user(signed_in_user(), form.changes)) or back_to_account(
-        _("Your account is saved.")
-    )
+    return VIEWS.update(signed_in_user().id)
 
 
 @blueprint.post("/account/password", endpoint="account_password")
@@ -58,7 +69,7 @@ def save_password() -> ResponseReturnValue:
     if form.validate():
         proofs.ask_password(form)
     if form.problems:
-        return render_account(account_form(None), form, proofs.status_of(form))
+        return render_account(VIEWS.read_form(None, signed_in_user()), form, proofs.status_of(form))
     password_hash, signed_in_at = passwords.hash_password(form.password.data), sessions.this_one().datetime
     begin_write(db.session)
     services.store_password(signed_in_user(), password_hash)
@@ -72,23 +83,6 @@ def save_password() -> ResponseReturnValue:
         if revoked
         else _("Your password is changed. Every other session is signed out.")
     )
-
-
-def kept(form: AccountForm, write: Callable[[], object]) -> ResponseReturnValue | None:
-    """None when the change is written; else the page with what is wrong."""
-    try:
-        form.require_valid()
-        if asks(form):
-            return render_account(form, PasswordForm(None, owner=signed_in_user()), 409)
-        begin_write(db.session)
-        write()
-        db.session.commit()
-    except Invalid as invalid:
-        db.session.rollback()
-        for error in invalid.errors if not form.problems else ():
-            form.reject(error.field or "name", error.title, error.code)
-        return render_account(form, PasswordForm(None, owner=signed_in_user()), 422)
-    return None
 
 
 def render_account(form: AccountForm, password_form: PasswordForm, status: int = 200) -> ResponseReturnValue:

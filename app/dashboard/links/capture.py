@@ -15,12 +15,12 @@ from flask import Response, make_response, render_template, url_for
 from flask.typing import ResponseReturnValue
 
 from app.accounts.ownership import get_owned
-from app.dashboard.auth.access import submitted_form
 from app.dashboard.links.rows import own_host, short_address, short_url
 from app.dashboard.links.shared_text import SharedText, read_shared
-from app.dashboard.links.views import FAMILY
-from app.dashboard.shared import form_input, rendering, row_writes
+from app.dashboard.links.views import LinkViews
+from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
+from app.dashboard.shared.form_views import add_form
 from app.dashboard.shared.workspace import current_access
 from app.i18n.messages import gettext as _
 from app.input.data import RequestData
@@ -41,39 +41,38 @@ open(to,"_blank","popup,width=520,height=720")||location.assign(to)\
 })()"""
 
 
-@blueprint.get("/capture", endpoint="capture")
-def ask() -> ResponseReturnValue:
-    params = read_params()
-    shared = read_shared(**{name: params.get(name, "") for name in SHARED})
-    sent = [("location_url", shared.address), ("title", shared.title)]
-    form = FAMILY.read_form(RequestData(sent if shared.address else sent[1:]), None)
-    if shared.address:
-        form.validate()  # what can't be shortened is said at once
-    return form_page(form, shared=shared)
+class CaptureViews(LinkViews):
+    """The form with what was handed over."""
+
+    def ask_new(self) -> ResponseReturnValue:
+        params = read_params()
+        shared = read_shared(**{name: params.get(name, "") for name in SHARED})
+        sent = [("location_url", shared.address), ("title", shared.title)]
+        form = self.read_form(RequestData(sent if shared.address else sent[1:]), None)
+        if shared.address:
+            form.validate()  # what can't be shortened is said at once
+        return render_page("form", form=form, shared=shared, own_host=own_host())
+
+    def form_page(self, form: ResourceForm, status: int = 200) -> Response:
+        return render_page("form", status, form=form, shared=NOTHING, own_host=own_host())
+
+    def save_new(self, form: ResourceForm) -> Link:
+        return services.create(current_access(), form.changes)
+
+    def created(self, row: Link) -> ResponseReturnValue:
+        """The new short link, which htmx has copied to the clipboard."""
+        message = _("%(name)s is created.", name=short_address(row))
+        address = url_for("dashboard.capture_made", id=row.id)
+        if not rendering.is_fragment():
+            return rendering.redirect_with(message, address)
+        part = render_template("dashboard/capture/_made.html", **facts_of(row))
+        answer = rendering.swap_part(message, part, "#results", "innerHTML", copy=short_url(row))
+        answer.headers["HX-Replace-Url"] = address  # a reload shows it, and asks for nothing anew
+        return answer
 
 
-@blueprint.post("/capture", endpoint="capture_write")
-def create() -> ResponseReturnValue:
-    form = FAMILY.read_form(form_input.with_bulk(submitted_form(), is_bulk=False), None)
-    return row_writes.write_row(
-        form, lambda: services.create(current_access(), form.changes), created, form_page
-    )
-
-
-def form_page(form: ResourceForm, status: int = 200, shared: SharedText = NOTHING) -> Response:
-    return render_page("form", status, form=form, shared=shared, own_host=own_host())
-
-
-def created(row: Link) -> ResponseReturnValue:
-    """The new short link, which htmx has copied to the clipboard."""
-    message = _("%(name)s is created.", name=short_address(row))
-    address = url_for("dashboard.capture_made", id=row.id)
-    if not rendering.is_fragment():
-        return rendering.redirect_with(message, address)
-    part = render_template("dashboard/capture/_made.html", **facts_of(row))
-    answer = rendering.swap_part(message, part, "#results", "innerHTML", copy=short_url(row))
-    answer.headers["HX-Replace-Url"] = address  # a reload shows it, and asks for nothing anew
-    return answer
+VIEWS = CaptureViews()
+add_form("/capture", "capture", VIEWS.ask_new, VIEWS.create)
 
 
 @blueprint.get("/capture/<int:id>", endpoint="capture_made")

@@ -9,7 +9,6 @@ from typing import Any
 from flask import request
 from sqlalchemy import ColumnElement, ScalarSelect, exists, select
 
-from app.accounts.access import Access
 from app.accounts.ownership import get_owned
 from app.core.extensions import db
 from app.dashboard.auth.access import signed_in_user, submitted_form
@@ -59,7 +58,7 @@ NO_CITIES = _l(
 WHAT_TO_DO = _l("The operator can download a free geolocation database with “flask geo update”.")
 
 
-def controls(access: Access) -> list[Control]:  # noqa: ARG001
+def controls() -> list[Control]:
     """Filters of the list. One without options is left out, as that of projects where there are none."""
     rows: list[tuple[str, str, Mapping[Any, str], Mapping[Any, str]]] = [
         ("state", _("State"), {name: state.word for name, state in STATES.items()}, {}),
