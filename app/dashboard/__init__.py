@@ -27,7 +27,7 @@ from app.dashboard.auth import (  # noqa: F401
 from app.dashboard.handlers import confirmation, deliveries, preview, unsubscribe  # noqa: F401
 from app.dashboard.imports import exports  # noqa: F401
 from app.dashboard.links import bulk, capture, history, qr, refresh, sample_data, saved_views, simulate  # noqa: F401
-from app.dashboard.shared import assets, compression, icons, rendering, security_headers, workspace
+from app.dashboard.shared import assets, page_headers, rendering, workspace
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.statistics import shared, shares, views  # noqa: F401
 
@@ -36,12 +36,10 @@ def init_app(app: Flask) -> None:
     """Register the dashboard, the sign-in pages, the static files, and what every page needs."""
     for part in (
         assets,
-        icons,
         login,
         unsubscribe,
         confirmation,
-        security_headers,
-        compression,
+        page_headers,
         rendering,
         access,
         instance,

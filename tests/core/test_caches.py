@@ -65,8 +65,8 @@ BOUNDS: dict[str, str | int] = {
     "dashboard/shared/list_params.py NO_COLUMNS": CODE,
     "dashboard/shared/assets.py assets": CODE,
     "dashboard/shared/assets.py version": CODE,
-    "dashboard/shared/icons.py drawings": CODE,
-    "dashboard/shared/icons.py icon": CODE,
+    "dashboard/shared/assets.py drawings": CODE,
+    "dashboard/shared/assets.py icon": CODE,
     "domains/hosts.py glance": 8192 * 1500,
     "core/error_boundary.py _uncounted": CODE,
     "core/error_boundary.py self._failing": 10_000 * 500,  # an item's id or a server's name
