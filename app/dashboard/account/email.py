@@ -12,8 +12,8 @@ from app.core.database import begin_write
 from app.core.errors import Invalid
 from app.core.extensions import db
 from app.dashboard.auth import proofs
-from app.dashboard.auth.access import is_shown_again, signed_in_user, submitted_form
-from app.dashboard.shared import rendering, security_email
+from app.dashboard.auth.access import current_security_mail, is_shown_again, signed_in_user, submitted_form
+from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.i18n.messages import gettext as _
 
@@ -54,7 +54,7 @@ def save() -> ResponseReturnValue:
         form.reject("new_email", invalid.errors[0].title, invalid.errors[0].code)
         return render_page(form, 422)
     if row.email != old:
-        security_email.current_security_mail().email_is_changed(row, old)
+        current_security_mail().email_is_changed(row, old)
     db.session.commit()
     return saved(_("You sign in with %(email)s from now on.", email=form.new_email.data))
 

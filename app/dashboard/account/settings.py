@@ -16,10 +16,10 @@ from app.core import clock
 from app.core.database import begin_write
 from app.core.extensions import db
 from app.dashboard.auth import proofs, sessions
-from app.dashboard.auth.access import signed_in_user, submitted_form
+from app.dashboard.auth.access import current_security_mail, signed_in_user, submitted_form
 from app.dashboard.auth.reauthentication import reauthenticated
 from app.dashboard.auth.single_sign_on import find_provider, require_provider, uses_password
-from app.dashboard.shared import rendering, security_email
+from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.form_views import FormView
 from app.events.subscriptions.ending import end_over
@@ -75,7 +75,7 @@ def save_password() -> ResponseReturnValue:
     services.store_password(signed_in_user(), password_hash)
     revoked = keys.revoke_keys(signed_in_user()) if form.revoke_keys.data else 0
     end_over(db.session)
-    security_email.current_security_mail().password_is_changed(signed_in_user(), revoked)
+    current_security_mail().password_is_changed(signed_in_user(), revoked)
     db.session.commit()
     sessions.renew(signed_in_user(), signed_in_at)
     return back_to_account(

@@ -16,9 +16,8 @@ from app.audit.lists import AuditQuery, AuditReader, find_entries, iterate_entri
 from app.core.csv_files import csv_pieces
 from app.core.errors import FieldError, Invalid
 from app.core.extensions import db
-from app.dashboard.admin.access import admins_only
 from app.dashboard.admin.audit_words import GROUP_LABELS, describe_entry
-from app.dashboard.auth.access import signed_in_user
+from app.dashboard.auth.access import admins_only, signed_in_user
 from app.dashboard.imports.exports import download, note_export
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint

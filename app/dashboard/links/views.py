@@ -17,8 +17,7 @@ from app.dashboard.links import choices, framing_check, suggestions
 from app.dashboard.links.choices import copied_link
 from app.dashboard.links.filters import LISTING
 from app.dashboard.links.link_cautions import link_cautions
-from app.dashboard.links.preview import has_password, previewed, previewed_fields
-from app.dashboard.links.proposals import sent_proposal
+from app.dashboard.links.preview import has_password, previewed, previewed_fields, sent_proposal
 from app.dashboard.links.rows import COLUMNS, beside_rows, load_addresses, places, short_address, short_url
 from app.dashboard.links.view_bar import view_bar
 from app.dashboard.shared import form_input
