@@ -18,40 +18,19 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from flask import Response, request
-from sqlalchemy import ForeignKey, String, delete, select, update
+from sqlalchemy import delete, select, update
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.orm import Mapped, mapped_column
 
 from app.accounts.access import Access
+from app.api.models import IdempotencyKey
 from app.core.clock import now
-from app.core.database import UtcDateTime, begin_write
-from app.core.encryption import SealedJson, UnreadableSecret
+from app.core.database import begin_write
+from app.core.encryption import UnreadableSecret
 from app.core.errors import Conflict, FieldError, Invalid, RequestInProgress
 from app.core.extensions import db
 from app.core.secret_keys.ring import current_keys
 from app.input.data import Nested, RequestData, Upload, Value
 from app.web.body import malformed
-
-
-class IdempotencyKey(db.Model):
-    """One `Idempotency-Key` of a user in a workspace: reserved while the request runs, then with its answer.
-
-    `token` names the request that holds the reservation. A request that finds another token has lost it, and
-    may not create. The answer is encrypted, because it may hold secrets of handlers.
-    """
-
-    user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"), primary_key=True)
-    workspace_id: Mapped[int] = mapped_column(
-        ForeignKey("workspace.id", ondelete="CASCADE"), primary_key=True, index=True
-    )
-    key: Mapped[str] = mapped_column(String(255), primary_key=True)
-    # of path, fields and files; keyed with the instance's secret, because fields hold passwords
-    digest: Mapped[str] = mapped_column(String(64))
-    token: Mapped[str] = mapped_column(String(32))
-    lease_until: Mapped[dt.datetime] = mapped_column(UtcDateTime)
-    answer: Mapped[dict[str, Any] | None] = mapped_column(SealedJson)
-    datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now, index=True)
-
 
 RETENTION = dt.timedelta(hours=24)
 LEASE = dt.timedelta(seconds=30)  # longer than any live request takes

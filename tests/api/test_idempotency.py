@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
 from app.api import idempotency
-from app.api.idempotency import IdempotencyKey
+from app.api.models import IdempotencyKey
 from tests.api.shape import always, problem
 from tests.clients import Api
 

@@ -34,7 +34,7 @@ class AccountViews(FormView):
     """The form of the account's settings, on its page."""
 
     def get_row(self, id: int | None = None) -> User:  # noqa: ARG002  the user's own
-        return signed_in_user()
+        return db.session.get_one(User, signed_in_user().id)  # itself: the proxy can't be read anew
 
     def make_form(self, fields: RequestData | None, stored: User) -> AccountForm:
         return AccountForm(fields, owner=stored, stored=stored)
@@ -72,7 +72,7 @@ def save_password() -> ResponseReturnValue:
     if form.validate():
         proofs.ask_password(form)
     if form.problems:
-        return render_account(VIEWS.read_form(None, signed_in_user()), form, proofs.status_of(form))
+        return render_account(VIEWS.read_form(None, VIEWS.get_row()), form, proofs.status_of(form))
     password_hash, signed_in_at = passwords.hash_password(form.password.data), sessions.this_one().datetime
     begin_write(db.session)
     services.store_password(signed_in_user(), password_hash)

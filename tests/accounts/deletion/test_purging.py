@@ -25,7 +25,7 @@ from app.analytics.rollup_models import (
     OwnerValue,
     Seen,
 )
-from app.api.idempotency import IdempotencyKey
+from app.api.models import IdempotencyKey
 from app.core.clock import now
 from app.core.config import Settings
 from app.core.database import begin_write

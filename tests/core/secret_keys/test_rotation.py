@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 
 from app.accounts.models import SecondFactor, User
 from app.accounts.workspaces import access_of
-from app.api.idempotency import IdempotencyKey
+from app.api.models import IdempotencyKey
 from app.cli.secrets import MAIL_TOKENS
 from app.core.clock import now
 from app.core.config import Settings
