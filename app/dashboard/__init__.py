@@ -23,7 +23,7 @@ from app.dashboard.auth import (  # noqa: F401
     sign_in_link,
     two_factor_login,
 )
-from app.dashboard.handlers import confirmation, deliveries, preview, unsubscribe  # noqa: F401
+from app.dashboard.handlers import deliveries, preview, recipients  # noqa: F401
 from app.dashboard.imports import exports  # noqa: F401
 from app.dashboard.links import bulk, capture, history, qr, refresh, sample_data, saved_views, simulate  # noqa: F401
 from app.dashboard.shared import assets, page_headers, rendering, workspace
@@ -36,8 +36,7 @@ def init_app(app: Flask) -> None:
     for part in (
         assets,
         login,
-        unsubscribe,
-        confirmation,
+        recipients,
         page_headers,
         rendering,
         access,
