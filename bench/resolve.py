@@ -8,8 +8,8 @@ import sys
 import time
 from collections.abc import Callable
 
-from app.geo.countries import COUNTRIES
 from app.geo.lookup import Location
+from app.geo.names import COUNTRIES
 from app.redirects.compiled_link import CompiledLink, compile_link
 from app.redirects.resolve import resolve
 from app.redirects.visitor import Visitor

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from app.geo.countries import COUNTRIES
+from app.geo.names import COUNTRIES
 from bench.redirects import Load, load, require_programs, running_server
 from tests.crowds import Owner
 from tests.geo.geo_files import write_geo_file

@@ -28,7 +28,7 @@ from playwright.sync_api import Browser, Locator, Page, sync_playwright
 from app.analytics.interning import digest_text
 from app.core.config import load_settings
 from app.core.database import clicks_path
-from app.geo.countries import COUNTRIES
+from app.geo.names import COUNTRIES
 from bench.list import EMAIL, PASSWORD, store_owners
 from bench.stored import fill_clicks, roll_up
 from tests.conftest import chromium

@@ -1,15 +1,16 @@
 """Brings every catalogue up to date with the messages of the code, and compiles it: `make messages`.
 
-New messages come in without a translation, and those that the code has no more go. Babel's own extractors
-find them. A catalogue whose Language-Team is "visitors" gets the messages of visitors' pages only.
+New messages come in without a translation, and those that the code has no more go. Babel's extractors find
+them. A catalogue whose Language-Team is "visitors" gets the messages of visitors' pages only.
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_from_file
@@ -21,7 +22,7 @@ from app.i18n.languages import HERE, VISITORS_ONLY
 from app.openapi.document import PROBLEMS, body
 from app.openapi.operations import operations
 
-EVERYTHING = ("**/*.py", "templates/**/*.html", "static/*.js")
+EVERYTHING = ("**/*.py", "templates/**/*.html", "static/*.js", "audit/actions.toml")
 VISITORS = ("public/**/*.py", "templates/public/*.html")
 KEYWORDS: dict[str, Any] = {
     "_": None,
@@ -33,11 +34,20 @@ KEYWORDS: dict[str, Any] = {
     "lazy_ngettext": (1, 2),
     "pgettext": ((1, "c"), 2),
 }
-METHODS = {".py": "python", ".html": "jinja2", ".js": "javascript"}
 JINJA = {"silent": "false", "newstyle_gettext": "true", "trimmed": "true"}
 WIDTH = 110
 
 Message = tuple[str | tuple[str, ...], str | None]  # a text or the forms of a plural, and a context
+
+
+def toml_texts(file: IO[bytes], *_: object, **_options: object) -> Iterator[tuple[int, None, str, list[str]]]:
+    """An extractor for Babel: each text in a TOML file is a message."""
+    for number, line in enumerate(file, 1):
+        if b" = " in line:
+            yield number, None, *tomllib.loads(line.decode()).values(), []
+
+
+METHODS: dict[str, Any] = {".py": "python", ".html": "jinja2", ".js": "javascript", ".toml": toml_texts}
 
 
 def find_messages(*patterns: str) -> dict[Message, str]:

@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any, NamedTuple
 
-from app.operations.demo.kinds import card, icon
+from app.operations.demo.account import card, icon
 
 TOUR = """<!doctype html><html lang="en"><head><meta charset="utf-8">
 <title>A tour of the hills</title><meta name="description" content="Three days, two huts, one sunrise.">

@@ -7,11 +7,9 @@ from flask import Flask
 # each module adds its routes to the blueprint when it is imported
 from app.api import (  # noqa: F401
     deliveries,
-    events,
-    explain,
     gate,
+    links,
     openapi,
-    qr,
     rate_limit,
     resources,
     statistics,

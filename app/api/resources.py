@@ -13,8 +13,7 @@ from app.api import envelope, present
 from app.api.auth import authenticated_user, may, request_access, request_key
 from app.api.blueprint import blueprint
 from app.api.resource import Resource, collection_route, row_route
-from app.audit.lists import log_of
-from app.audit.visibility import AuditReader, visible_values
+from app.audit.lists import AuditReader, log_of, visible_values
 from app.domains import services as domain_services
 from app.domains import verification
 from app.events.push import handlers as handler_services

@@ -1,4 +1,4 @@
-"""API of subscriptions: REST hooks, which programs such as n8n, Make and Zapier make and end."""
+"""API of the feed of events, and of subscriptions: REST hooks of programs such as n8n, Make and Zapier."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from flask import Response, request
 
 from app.api import envelope, present
 from app.api.auth import may, request_access, request_key
+from app.api.blueprint import blueprint
 from app.api.idempotency import Keep, answer_once
 from app.api.resource import retry_once
 from app.api.workspace import add, answer_to_write, checked
 from app.core.database import begin_write
 from app.core.errors import FieldError, Invalid
 from app.core.extensions import db
+from app.events.feed.params import read_feed_params
+from app.events.feed.reading import read as read_feed
 from app.events.push.samples import bodies
 from app.events.subscriptions import services
 from app.events.subscriptions.forms import SUBSCRIBED, SubscriptionForm
@@ -25,7 +28,23 @@ from app.input.params import ParamReader
 from app.notifications.models import NotificationHandler
 from app.notifications.site import site_of
 from app.web import application, urls
-from app.web.body import read_list_query, read_params, read_sent
+from app.web.body import read_list_query, read_params, read_query, read_sent
+
+
+@blueprint.get("/events", endpoint="events", strict_slashes=False)
+def find_events() -> Response:
+    """Lists the events after a cursor, oldest first. `next` is the cursor to go on with, at the end too."""
+    asked = read_feed_params(RequestData(read_query()))
+    page = read_feed(
+        db.session,
+        site_of(application.settings()),
+        request_access().workspace_id,
+        asked.after,
+        types=asked.types,
+        link_id=asked.link_id,
+        limit=asked.limit,
+    )
+    return envelope.json_response({"data": page.events, "meta": {"next": page.next, "is_more": page.is_more}})
 
 
 def show(row: NotificationHandler) -> dict[str, Any]:

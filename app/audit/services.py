@@ -1,19 +1,22 @@
-"""Records audit entries in the transaction of the change, and logs each one after the commit."""
+"""Records audit entries with the changes that they are about, logs them, and deletes old ones."""
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any, NamedTuple, Protocol
 
 import structlog
-from sqlalchemy import event
+from sqlalchemy import delete, event, select
 from sqlalchemy.orm import Session, SessionTransaction
 
 from app.audit.actions import ACTIONS
-from app.audit.models import AuditEntry
+from app.audit.models import AuditEntry, AuditRetention
 from app.core.actor import acting, origin
-from app.core.database import AnySession
+from app.core.clock import now
+from app.core.database import AnySession, begin_write
 
 PENDING = "audit_entries"
+BATCH_SIZE = 500  # deleted in a transaction, so that other writers get their turn
 # fields of an entry that its log line has. E-mail addresses and names stay in the database, and every line
 # has the id of the request anyway
 LOGGED = (
@@ -120,3 +123,25 @@ def log_committed(session: Session) -> None:
 def forget_rolled_back(session: Session, transaction: SessionTransaction) -> None:
     if transaction.parent is None:
         session.info.pop(PENDING, None)
+
+
+def delete_old_entries(session: Session, days: int) -> int:
+    """Delete entries older than `days` and return how many. Nothing else can delete any.
+
+    First stores for how long the triggers protect an entry.
+    """
+    begin_write(session)
+    session.merge(AuditRetention(id=1, days=days))
+    session.commit()
+    # a second less: the triggers use the database's clock, which may be a moment behind this one
+    old = AuditEntry.datetime < now() - dt.timedelta(days=days, seconds=1)
+    gone = 0
+    while ids := session.scalars(
+        select(AuditEntry.id).where(old).order_by(AuditEntry.id).limit(BATCH_SIZE)
+    ).all():
+        begin_write(session)
+        session.execute(delete(AuditEntry).where(AuditEntry.id.in_(ids)))
+        session.commit()
+        gone += len(ids)
+    session.rollback()
+    return gone

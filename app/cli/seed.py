@@ -53,17 +53,13 @@ def seed(email: str, links: int, clicks: int, days: int, rng: int) -> None:
 
 def furnish(email: str, links: int, clicks: int, days: int, rng: Random) -> tuple[User, str]:
     """Makes the account with everything in it. Returns it and its password."""
-    from app.operations.demo import (  # pictures and all: no other command needs them
-        account,
-        belongings,
-        history,
-        visits,
-    )
+    # pictures and all: no other command needs them
+    from app.operations.demo import account, history, visits
 
     now = clock.now()
     user, password = account.begin_anew(checked(email), settings().data_dir)
     access = access_of(user)
-    around = belongings.make_belongings(access, now, days)
+    around = account.make_belongings(access, now, days)
     made = history.make_links(rng, access, links, around, settings())
     found = visits.past_visits(rng, made, clicks, now)
     history.take_in(found, made, settings())

@@ -6,9 +6,8 @@ from flask import Flask
 
 # each module adds its pages to a blueprint when it is imported
 from app.dashboard import domains, home, members, palette, pixels, projects, trash, workspaces  # noqa: F401
-from app.dashboard.account import api_keys, api_page, data, email, settings, two_factor  # noqa: F401
+from app.dashboard.account import api_keys, api_page, data, settings, two_factor  # noqa: F401
 from app.dashboard.account import passkeys as account_passkeys  # noqa: F401
-from app.dashboard.account import sessions as account_sessions  # noqa: F401
 from app.dashboard.activity import views as activity  # noqa: F401
 from app.dashboard.admin import audit_log, instance, invitations, users  # noqa: F401
 from app.dashboard.auth import (  # noqa: F401
@@ -24,10 +23,10 @@ from app.dashboard.auth import (  # noqa: F401
     sign_in_link,
     two_factor_login,
 )
-from app.dashboard.handlers import confirmation, deliveries, preview, unsubscribe  # noqa: F401
+from app.dashboard.handlers import deliveries, preview, recipients  # noqa: F401
 from app.dashboard.imports import exports  # noqa: F401
 from app.dashboard.links import bulk, capture, history, qr, refresh, sample_data, saved_views, simulate  # noqa: F401
-from app.dashboard.shared import assets, compression, icons, rendering, security_headers, workspace
+from app.dashboard.shared import assets, page_headers, rendering, workspace
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.statistics import shared, shares, views  # noqa: F401
 
@@ -36,12 +35,9 @@ def init_app(app: Flask) -> None:
     """Register the dashboard, the sign-in pages, the static files, and what every page needs."""
     for part in (
         assets,
-        icons,
         login,
-        unsubscribe,
-        confirmation,
-        security_headers,
-        compression,
+        recipients,
+        page_headers,
         rendering,
         access,
         instance,

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import ClassVar
 
 from flask import Response
 from flask.typing import ResponseReturnValue
 
-from app.accounts.access import Access
-from app.accounts.ownership import get_owned
 from app.dashboard.links.rows import own_host
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
-from app.dashboard.shared.cautions import Caution
-from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords, crud_route
+from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords
 from app.dashboard.shared.form_input import ADDRESSES, complete
+from app.dashboard.shared.form_views import Caution
 from app.dashboard.shared.list_params import Control
 from app.dashboard.shared.workspace import current_access
 from app.domains import services, verification
@@ -38,13 +36,67 @@ from app.links.totals import LinkTotals, totals_by
 WAYS = {"txt": _l("TXT record"), "file": _l("File")}
 
 
-@crud_route("/domains/", "list")
-@crud_route("/domains/new", "new")
-@crud_route("/domains/<int:id>", "edit")
-@crud_route("/domains/<int:id>/delete", "delete")
-@dataclass(frozen=True, kw_only=True)
 class DomainViews(CrudViews):
-    """The usual pages, and one that explains the verification."""
+    """The pages of domains, and one that explains the verification."""
+
+    name, path = "domains", "/domains/"
+    title = _l("Domains")
+    intro = _l("Hosts of your own for your short links.")
+    search_hint = _l("Search by host")
+    words = FamilyWords(
+        create=_l("Create domain"),
+        edit=_l("Edit domain"),
+        delete=_l("Delete domain"),
+        ask_delete=_l("Delete this domain?"),
+        none_found=_l("No domains match"),
+        show_all=_l("Show all domains"),
+    )
+    loss = _l("It stops working, and any user may verify it again.")
+    model, form, services, listing = Domain, DomainForm, services, LISTING
+    new: ClassVar = {"is_enabled": True, "scheme": "https://"}
+
+    def title_of(self, row: Domain) -> str:
+        return readable(row.host)
+
+    def controls(self) -> list[Control]:
+        states = [("", _("Any")), ("1", _("Verified")), ("0", _("Not verified"))]
+        switches = [("", _("On or off")), ("1", _("On")), ("0", _("Off"))]
+        return [
+            Control("is_verified", _("Verification"), states),
+            Control("is_enabled", _("State"), switches),
+        ]
+
+    def typed(self, fields: RequestData) -> RequestData:
+        """What owners paste: `https://go.example/` as a host, and addresses without a scheme."""
+        return RequestData(list(normalize_fields(fields)))
+
+    def rows_context(self, rows: Sequence[Domain]) -> Context:
+        return {
+            "totals": totals_by(Link.domain_id, [row.id for row in rows]),
+            "readable": readable,
+            "is_warned": is_warned,
+            "doubtful": services.seen_as_anothers(rows),
+        }
+
+    def cautions(self, form: DomainForm) -> list[Caution]:
+        """That another host breaks the addresses of the links on it."""
+        domain: Domain | None = form.stored
+        if domain is None or not form.host.sent or form.host.errors or form.host.data == domain.host:
+            return []
+        if not (links := total_of(domain).links):
+            return []
+        host = readable(domain.host)
+        lines = (
+            ngettext(
+                "Its short link stops working on %(host)s.",
+                "All %(number)s short links on %(host)s stop working.",
+                links,
+                number=digits(links),
+                host=host,
+            ),
+            _("Printed QR codes, bookmarks and posts with them stop working."),
+        )
+        return [Caution(f"host:{domain.host}", "host", lines, _("Change the host all the same"))]
 
     def verify_page(self, domain: Domain, found: Sequence[ProofResult] = (), status: int = 200) -> Response:
         heading = _("Verify %(host)s", host=readable(domain.host))
@@ -64,32 +116,11 @@ class DomainViews(CrudViews):
 
     def ask_delete(self, id: int) -> Response:
         """For a domain with links: what to do with them first."""
-        domain = get_owned(current_access(), Domain, id)
+        domain = self.get_row(id)
         if not (total := total_of(domain)).links:
             return super().ask_delete(id)
         heading = _("This domain still has links")
         return self.render_page("in_use", row=domain, total=total, heading=heading)
-
-
-def host_cautions(form: DomainForm) -> list[Caution]:
-    """That another host breaks the addresses of the links on it."""
-    domain: Domain | None = form.stored
-    if domain is None or not form.host.sent or form.host.errors or form.host.data == domain.host:
-        return []
-    if not (links := total_of(domain).links):
-        return []
-    host = readable(domain.host)
-    lines = (
-        ngettext(
-            "Its short link stops working on %(host)s.",
-            "All %(number)s short links on %(host)s stop working.",
-            links,
-            number=digits(links),
-            host=host,
-        ),
-        _("Printed QR codes, bookmarks and posts with them stop working."),
-    )
-    return [Caution(f"host:{domain.host}", "host", lines, _("Change the host all the same"))]
 
 
 def total_of(domain: Domain) -> LinkTotals:
@@ -103,26 +134,6 @@ def pointing(domain: Domain) -> Context:
     return {"proofs": proofs(domain), "host_name": name_of(domain.host), "target": here if is_name else None}
 
 
-def controls(access: Access) -> list[Control]:  # noqa: ARG001
-    states = [("", _("Any")), ("1", _("Verified")), ("0", _("Not verified"))]
-    switches = [("", _("On or off")), ("1", _("On")), ("0", _("Off"))]
-    return [Control("is_verified", _("Verification"), states), Control("is_enabled", _("State"), switches)]
-
-
-def beside_rows(rows: Sequence[Domain]) -> Context:
-    return {
-        "totals": totals_by(Link.domain_id, [row.id for row in rows]),
-        "readable": readable,
-        "is_warned": is_warned,
-        "doubtful": services.seen_as_anothers(rows),
-    }
-
-
-def normalize_submitted(sent: RequestData) -> RequestData:
-    """Normalize what owners paste: `https://go.example/` as a host, and addresses without a scheme."""
-    return RequestData(list(normalize_fields(sent)))
-
-
 def normalize_fields(sent: RequestData) -> Iterator[tuple[str, Value]]:
     for name, index, value in sent.pairs():
         if name == "host" and isinstance(value, str):
@@ -132,36 +143,12 @@ def normalize_fields(sent: RequestData) -> Iterator[tuple[str, Value]]:
         yield f"{name}[{index}]", value
 
 
-FAMILY = DomainViews(
-    name="domains",
-    title=_l("Domains"),
-    intro=_l("Hosts of your own for your short links."),
-    search_hint=_l("Search by host"),
-    words=FamilyWords(
-        create=_l("Create domain"),
-        edit=_l("Edit domain"),
-        delete=_l("Delete domain"),
-        ask_delete=_l("Delete this domain?"),
-        none_found=_l("No domains match"),
-        show_all=_l("Show all domains"),
-    ),
-    loss=_l("It stops working, and any user may verify it again."),
-    model=Domain,
-    form=DomainForm,
-    services=services,
-    listing=LISTING,
-    title_of=lambda domain: readable(domain.host),
-    controls=controls,
-    beside_rows=beside_rows,
-    typed=normalize_submitted,
-    cautions=host_cautions,
-    new={"is_enabled": True, "scheme": "https://"},
-)
+FAMILY = DomainViews.register()
 
 
 @blueprint.get("/domains/<int:id>/verify", endpoint="domains_verify")
 def ask_verify(id: int) -> Response:
-    return FAMILY.verify_page(get_owned(current_access(), Domain, id))
+    return FAMILY.verify_page(FAMILY.get_row(id))
 
 
 @blueprint.post("/domains/<int:id>/verify", endpoint="domains_verify_write")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import case, func, select
 
-from app.accounts.access import Access
 from app.core.extensions import db
 from app.dashboard.links.script_notes import boxed, pixel_notes
-from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords, crud_route
+from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords
 from app.dashboard.shared.list_params import Control
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
@@ -22,19 +21,40 @@ from app.pixels.models import Pixel
 from app.pixels.provider import all_providers
 
 
-def controls(access: Access) -> list[Control]:  # noqa: ARG001
-    labels = [(type_, provider.label) for type_, provider in all_providers().items()]
-    return [Control("type", _("Provider"), [("", _("Any provider")), *labels])]
+class PixelViews(CrudViews):
+    """The pages of pixels."""
 
+    name, path = "pixels", "/pixels/"
+    title = _l("Pixels")
+    intro = _l("Tracking identifiers of providers, stored once and used on any link.")
+    search_hint = _l("Search by name or identifier")
+    words = FamilyWords(
+        create=_l("Create pixel"),
+        edit=_l("Edit pixel"),
+        delete=_l("Delete pixel"),
+        ask_delete=_l("Delete this pixel?"),
+        none_found=_l("No pixels match"),
+        show_all=_l("Show all pixels"),
+    )
+    is_kept = True
+    loss = _l("It is removed from every link that uses it. Their short links keep working.")
+    model, form, services, listing = Pixel, PixelForm, services, LISTING
 
-def beside_rows(rows: Sequence[Pixel]) -> Context:
-    counts = uses([row.id for row in rows])
-    return {
-        "providers": all_providers(),
-        "uses": {id_: everywhere for id_, everywhere, _ in counts},
-        "uses_here": {id_: here for id_, _, here in counts},
-        "notes": {type_: note for type_, note in pixel_notes().items() if type_ in boxed()},
-    }
+    def controls(self) -> list[Control]:
+        labels = [(type_, provider.label) for type_, provider in all_providers().items()]
+        return [Control("type", _("Provider"), [("", _("Any provider")), *labels])]
+
+    def form_context(self, form: Any) -> Context:  # noqa: ARG002  as in CrudViews
+        return {"providers": all_providers(), "notes": pixel_notes()}
+
+    def rows_context(self, rows: Sequence[Pixel]) -> Context:
+        counts = uses([row.id for row in rows])
+        return {
+            "providers": all_providers(),
+            "uses": {id_: everywhere for id_, everywhere, _ in counts},
+            "uses_here": {id_: here for id_, _, here in counts},
+            "notes": {type_: note for type_, note in pixel_notes().items() if type_ in boxed()},
+        }
 
 
 def uses(ids: Sequence[int]) -> list[tuple[int, int, int]]:
@@ -44,36 +64,4 @@ def uses(ids: Sequence[int]) -> list[tuple[int, int, int]]:
     return [*map(tuple, db.session.execute(counted.where(column.in_(ids)).group_by(column)))]
 
 
-@crud_route("/pixels/", "list")
-@crud_route("/pixels/new", "new")
-@crud_route("/pixels/<int:id>", "edit")
-@crud_route("/pixels/<int:id>/delete", "delete")
-@dataclass(frozen=True, kw_only=True)
-class PixelViews(CrudViews):
-    """The usual pages, of pixels."""
-
-
-FAMILY = PixelViews(
-    name="pixels",
-    title=_l("Pixels"),
-    intro=_l("Tracking identifiers of providers, stored once and used on any link."),
-    search_hint=_l("Search by name or identifier"),
-    words=FamilyWords(
-        create=_l("Create pixel"),
-        edit=_l("Edit pixel"),
-        delete=_l("Delete pixel"),
-        ask_delete=_l("Delete this pixel?"),
-        none_found=_l("No pixels match"),
-        show_all=_l("Show all pixels"),
-    ),
-    is_kept=True,
-    loss=_l("It is removed from every link that uses it. Their short links keep working."),
-    model=Pixel,
-    form=PixelForm,
-    services=services,
-    listing=LISTING,
-    title_of=lambda pixel: str(pixel.name),
-    controls=controls,
-    beside_form=lambda form: {"providers": all_providers(), "notes": pixel_notes()},  # noqa: ARG005
-    beside_rows=beside_rows,
-)
+FAMILY = PixelViews.register()

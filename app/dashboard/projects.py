@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords, crud_route
+from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords
 from app.i18n.messages import lazy_gettext as _l
 from app.links.models import Link
 from app.links.totals import totals_by
@@ -18,39 +18,30 @@ from app.projects.models import Project
 PALETTE = ("#4263eb", "#0b7285", "#2b8a3e", "#e67700", "#c92a2a", "#a61e4d", "#862e9c", "#495057")
 
 
-def beside_rows(rows: Sequence[Project]) -> Context:
-    return {"totals": totals_by(Link.project_id, [row.id for row in rows])}
-
-
-@crud_route("/projects/", "list")
-@crud_route("/projects/new", "new")
-@crud_route("/projects/<int:id>", "edit")
-@crud_route("/projects/<int:id>/delete", "delete")
-@dataclass(frozen=True, kw_only=True)
 class ProjectViews(CrudViews):
-    """The usual pages, of projects."""
+    """The pages of projects."""
 
-
-FAMILY = ProjectViews(
-    name="projects",
-    title=_l("Projects"),
-    intro=_l("Links that belong together, under a name and a colour."),
-    search_hint=_l("Search by name"),
-    words=FamilyWords(
+    name, path = "projects", "/projects/"
+    title = _l("Projects")
+    intro = _l("Links that belong together, under a name and a colour.")
+    search_hint = _l("Search by name")
+    words = FamilyWords(
         create=_l("Create project"),
         edit=_l("Edit project"),
         delete=_l("Delete project"),
         ask_delete=_l("Delete this project?"),
         none_found=_l("No projects match"),
         show_all=_l("Show all projects"),
-    ),
-    loss=_l("Its links stay and keep working, without a project."),
-    model=Project,
-    form=ProjectForm,
-    services=services,
-    listing=LISTING,
-    title_of=lambda project: str(project.name),
-    beside_form=lambda form: {"palette": PALETTE},  # noqa: ARG005
-    beside_rows=beside_rows,
-    new={"color": COLOR},
-)
+    )
+    loss = _l("Its links stay and keep working, without a project.")
+    model, form, services, listing = Project, ProjectForm, services, LISTING
+    new: ClassVar = {"color": COLOR}
+
+    def form_context(self, form: Any) -> Context:  # noqa: ARG002  as in CrudViews
+        return {"palette": PALETTE}
+
+    def rows_context(self, rows: Sequence[Project]) -> Context:
+        return {"totals": totals_by(Link.project_id, [row.id for row in rows])}
+
+
+FAMILY = ProjectViews.register()

@@ -22,7 +22,7 @@ from app.dashboard.links.rows import own_host
 from app.dashboard.shared import list_params, rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.crud_views import CrudViews
-from app.dashboard.shared.row_writes import note
+from app.dashboard.shared.form_views import note
 from app.dashboard.shared.workspace import current_access, workspace_id
 from app.i18n import digits
 from app.i18n.messages import gettext as _

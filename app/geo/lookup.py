@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, Protocol
 
 import maxminddb
 
-from app.geo.continents import CONTINENT_OF, COUNTRIES_OF
+from app.geo.names import CONTINENT_OF, CONTINENTS
 
 FILE_NAME = "geo.mmdb"
 LONGEST_NAME = 128
@@ -203,7 +203,7 @@ def place_in(record: object) -> Location:
         return UNKNOWN
     country = code_in(record, "country", "iso_code", "country_code")
     continent = code_in(record, "continent", "code", "continent_code")
-    if continent not in COUNTRIES_OF:
+    if continent not in CONTINENTS:
         continent = CONTINENT_OF.get(country, "")
     return Location(continent, country, city_in(record.get("city")))
 

@@ -1,26 +1,25 @@
-"""Names of countries and continents in the reader's language, and the codes for names that people type."""
+"""Codes of countries and continents, their names in the reader's language, and the codes for typed names."""
 
 # see docs/decisions/2026-11-24-names-for-codes.md
 from __future__ import annotations
 
+import tomllib
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
+from pathlib import Path
 
+from babel import Locale
 from babel.core import get_global
 
-from app.geo.countries import CONTINENTS, COUNTRIES
-from app.geo.other_names import OTHER_NAMES
 from app.i18n import language
 from app.i18n.languages import DEFAULT, every_language, locale_of
 
-# CLDR has continents by the numbers of UN M.49
-NUMBERS = {"AF": "002", "AN": "AQ", "AS": "142", "EU": "150", "NA": "003", "OC": "009", "SA": "005"}
-OTHER_CONTINENTS = {
-    "NA": ["Nord-Amerika", "Norteamérica", "Northern America"],
-    "OC": ["Australia and Oceania", "Australien", "Ozeanien"],
-    "SA": ["Süd-Amerika", "América del Sur", "Southern America"],
-}
+PLACES = tomllib.loads((Path(__file__).parent / "places.toml").read_text("utf-8"))
+CONTINENTS = tuple(PLACES["countries_of"])
+CONTINENT_OF = {code: one for one, codes in PLACES["countries_of"].items() for code in codes.split()}
+# Those of ISO 3166-1, which has no code for Kosovo.
+COUNTRIES = tuple(sorted(CONTINENT_OF.keys() - {"XK"}))
 # words that people write or leave out
 SMALL_WORDS = frozenset(
     [
@@ -48,25 +47,11 @@ def spellings(name: str) -> Iterator[str]:
     yield fold(unicodedata.normalize("NFC", name).casefold().translate(UMLAUTS))
 
 
-def codes_by_spelling(tables: Iterable[Mapping[str, Iterable[str]]]) -> dict[str, str]:
-    """The code for each name as it is compared. The first table that has a name decides."""
-    found: dict[str, str] = {}
-    for names in tables:
-        for code, each in names.items():
-            for name in each:
-                for spelling in spellings(name):
-                    found.setdefault(spelling, code)
-    return found
-
-
 class NamesByCode(Mapping[str, str]):
-    """The names of all codes in the reader's language, in the order of their names.
+    """CLDR's names of codes in the reader's language, in the order of the names."""
 
-    In English the names of `countries`, which are shorter than those of CLDR.
-    """
-
-    def __init__(self, english: Mapping[str, str], numbers: Mapping[str, str] | None = None) -> None:
-        self.english, self.numbers = english, numbers or {}
+    def __init__(self, codes: Iterable[str], name_of: Callable[[Locale, str], str]) -> None:
+        self.codes, self.name_of = frozenset(codes), name_of
         self.tables: dict[str, dict[str, str]] = {}
 
     def __getitem__(self, code: str) -> str:
@@ -76,49 +61,49 @@ class NamesByCode(Mapping[str, str]):
         return iter(self.in_language(language()))
 
     def __len__(self) -> int:
-        return len(self.english)
+        return len(self.codes)
 
     def in_language(self, tag: str) -> dict[str, str]:
         if tag not in self.tables:
-            named = self.english if tag == DEFAULT else self.cldr(tag)
-            self.tables[tag] = dict(sorted(named.items(), key=lambda one: fold(one[1])))
+            named = ((code, self.name_of(locale_of(tag), code)) for code in self.codes)
+            self.tables[tag] = dict(sorted(named, key=lambda one: fold(one[1])))
         return self.tables[tag]
 
-    def cldr(self, tag: str) -> dict[str, str]:
-        names = locale_of(tag).territories
-        return {
-            code: str(names.get(self.numbers.get(code, code), name)) for code, name in self.english.items()
-        }
 
-
-COUNTRY_NAMES = NamesByCode(COUNTRIES)
-CONTINENT_NAMES = NamesByCode(CONTINENTS, NUMBERS)
+COUNTRY_NAMES = NamesByCode(COUNTRIES, lambda locale, code: str(locale.territories[code]))
+CONTINENT_NAMES = NamesByCode(
+    CONTINENTS, lambda locale, code: str(locale.territories[PLACES["continent_numbers"][code]])
+)
 
 
 @cache
 def country_codes(tag: str) -> dict[str, str]:
     """The code for each name of a country as it is compared; where languages differ, the reader's decides."""
-    return three_letters() | codes_by_spelling(tables_of(COUNTRY_NAMES, OTHER_NAMES, tag))
+    return three_letters() | codes_by_spelling(COUNTRY_NAMES, PLACES["other_names"]["countries"], tag)
 
 
 @cache
 def continent_codes(tag: str) -> dict[str, str]:
-    return codes_by_spelling(tables_of(CONTINENT_NAMES, OTHER_CONTINENTS, tag))
+    return codes_by_spelling(CONTINENT_NAMES, PLACES["other_names"]["continents"], tag)
 
 
-def tables_of(
-    names: NamesByCode, others: Mapping[str, Iterable[str]], tag: str
-) -> Iterator[Mapping[str, Iterable[str]]]:
-    """Names by code: the reader's first, then the English, other usual ones, and the other languages'."""
+def codes_by_spelling(names: NamesByCode, others: Mapping[str, Iterable[str]], reader: str) -> dict[str, str]:
+    """The code for each name: the reader's names decide, then English, `others`, and other languages'."""
+    found: dict[str, str] = {}
+    for code, name in all_names(names, others, (reader, DEFAULT)):
+        for spelling in spellings(name):
+            found.setdefault(spelling, code)
+    return found
 
-    def single(table: Mapping[str, str]) -> Mapping[str, Iterable[str]]:
-        return {code: [name] for code, name in table.items()}
 
-    yield single(names.in_language(tag))
-    yield single(names.in_language(DEFAULT))
-    yield single(names.cldr(DEFAULT))
-    yield others
-    yield from (single(names.cldr(other)) for other in every_language())
+def all_names(
+    names: NamesByCode, others: Mapping[str, Iterable[str]], first: Iterable[str]
+) -> Iterator[tuple[str, str]]:
+    for tag in first:
+        yield from names.in_language(tag).items()
+    yield from ((code, name) for code, each in others.items() for name in each)
+    for tag in every_language():
+        yield from names.in_language(tag).items()
 
 
 def three_letters() -> dict[str, str]:

@@ -144,7 +144,7 @@ class ResourceForm(Form):
     together: ClassVar[tuple[tuple[str, ...], ...]] = ()
     #: what the dashboard knows of the stored row while its form is open (`dashboard.shared.concurrent_edits`)
     edit: Any = None
-    #: whether the dashboard asks about something before it saves (`dashboard.shared.cautions`)
+    #: whether the dashboard asks about something before it saves (`dashboard.shared.form_views`)
     is_asked: bool = False
 
     def __init__(

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from app.accounts import resets, sessions, sign_in_links
 from app.accounts.deletion import purging
 from app.accounts.oidc import used_values
-from app.audit.retention import delete_old_entries
+from app.audit.services import delete_old_entries
 from app.core.config import Settings
 from app.events.subscriptions import ending
 from app.import_export.cleanup import tidy

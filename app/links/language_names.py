@@ -3,96 +3,42 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterable, Iterator
 from functools import cache
+from pathlib import Path
 
-from app.geo.names import find_country, fold, spellings
+from babel import Locale
+
+from app.geo.names import NamesByCode, find_country, fold, spellings
 from app.i18n import language
 from app.i18n.languages import DEFAULT, every_language, locale_of
-from app.i18n.messages import lazy_gettext as _l
 
-LANGUAGES = {
-    "ar": _l("Arabic"),
-    "bg": _l("Bulgarian"),
-    "bn": _l("Bengali"),
-    "ca": _l("Catalan"),
-    "cs": _l("Czech"),
-    "da": _l("Danish"),
-    "de": _l("German"),
-    "de-AT": _l("German (Austria)"),
-    "de-CH": _l("German (Switzerland)"),
-    "el": _l("Greek"),
-    "en": "English",
-    "en-GB": _l("English (United Kingdom)"),
-    "en-US": _l("English (United States)"),
-    "es": _l("Spanish"),
-    "es-MX": _l("Spanish (Mexico)"),
-    "et": _l("Estonian"),
-    "fa": _l("Persian"),
-    "fi": _l("Finnish"),
-    "fr": _l("French"),
-    "fr-CA": _l("French (Canada)"),
-    "he": _l("Hebrew"),
-    "hi": _l("Hindi"),
-    "hr": _l("Croatian"),
-    "hu": _l("Hungarian"),
-    "id": _l("Indonesian"),
-    "it": _l("Italian"),
-    "ja": _l("Japanese"),
-    "ko": _l("Korean"),
-    "lt": _l("Lithuanian"),
-    "lv": _l("Latvian"),
-    "ms": _l("Malay"),
-    "nb": _l("Norwegian Bokmål"),
-    "nl": _l("Dutch"),
-    "pl": _l("Polish"),
-    "pt": _l("Portuguese"),
-    "pt-BR": _l("Portuguese (Brazil)"),
-    "ro": _l("Romanian"),
-    "ru": _l("Russian"),
-    "sk": _l("Slovak"),
-    "sl": _l("Slovenian"),
-    "sr": _l("Serbian"),
-    "sv": _l("Swedish"),
-    "ta": _l("Tamil"),
-    "te": _l("Telugu"),
-    "th": _l("Thai"),
-    "tr": _l("Turkish"),
-    "uk": _l("Ukrainian"),
-    "ur": _l("Urdu"),
-    "vi": _l("Vietnamese"),
-    "zh": _l("Chinese"),
-    "zh-TW": _l("Chinese (Taiwan)"),
-}
+TABLE = tomllib.loads((Path(__file__).parent / "languages.toml").read_text("utf-8"))
 
-# CLDR has these for scripts and regions of which browsers do not tell, or by other words
-OTHER_NAMES = {
-    "zh": ["Mandarin", "Mandarin Chinese", "Hochchinesisch", "Mandarín"],
-    "zh-CN": [
-        *("Simplified Chinese", "Chinese (simplified)", "Chinesisch vereinfacht", "Vereinfachtes Chinesisch"),
-        *("Chinois simplifié", "Chino simplificado"),
-    ],
-    "zh-TW": [
-        *("Traditional Chinese", "Chinese (traditional)", "Chinesisch traditionell"),
-        *("Traditionelles Chinesisch", "Chinois traditionnel", "Chino tradicional"),
-    ],
-    "nb": ["Norwegian", "Norwegisch", "Norvégien", "Noruego", "Bokmål"],
-    "fa": ["Farsi"],
-    "es": ["Castilian", "Castellano", "Kastilisch", "Castillan"],
-    "fil": ["Tagalog", "Pilipino"],
-    "en-GB": ["British"],
-    "en-US": ["American"],
-    "pt-BR": ["Brazilian"],
-}
+
+def name_of(locale: Locale, tag: str) -> str:
+    """CLDR's name of a language: `Portuguese (Brazil)`. Some languages write it small: a list does not."""
+    primary, _, region = tag.partition("-")
+    name = str(locale.languages.get(primary, primary))
+    name = name[:1].upper() + name[1:]
+    return f"{name} ({locale.territories[region]})" if region else name
+
+
+LANGUAGES = NamesByCode(TABLE["suggested"].split(), name_of)
+# by primary subtag, as clicks have them
+PRIMARY_LANGUAGES = NamesByCode(
+    (tag for tag in map(str, locale_of(DEFAULT).languages) if "_" not in tag), name_of
+)
 WITH_REGION = re.compile(r"\s*(?P<language>[^()]+?)\s*\((?P<region>[^()]+)\)\s*")
 # `de`, `de_AT`, `es_419`: without those of scripts and of the whole world, which browsers do not send
 USUAL_TAG = re.compile(r"[a-z]{2,3}(_[A-Z]{2}|_419)?", re.ASCII)
 
 
 def describe_language(tag: str) -> str:
-    """`German (de-LI)`; the tag alone where the language has no word here."""
-    word = LANGUAGES.get(tag) or LANGUAGES.get(tag.partition("-")[0].lower())
-    return f"{word} ({tag})" if word and tag not in LANGUAGES else str(word or tag)
+    """`German (de-LI)`; the tag alone where the language has no name."""
+    name = LANGUAGES.get(tag) or PRIMARY_LANGUAGES.get(tag.partition("-")[0].lower())
+    return f"{name} ({tag})" if name and tag not in LANGUAGES else name or tag
 
 
 def cased(subtags: Iterable[str]) -> Iterable[str]:
@@ -130,7 +76,7 @@ def tags_by_name(reader: str) -> dict[str, str]:
 
 
 def names_by_preference(reader: str) -> Iterator[tuple[str, str]]:
-    for tag, names in OTHER_NAMES.items():
+    for tag, names in TABLE["other_names"].items():
         yield from ((tag, name) for name in names)
     for each in (reader, DEFAULT, *every_language()):
         for tag, name in locale_of(each).languages.items():

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 from app.core.caches import cache_texts
 from app.geo import names as geo_names
-from app.geo.countries import CONTINENTS, COUNTRIES
+from app.geo.names import CONTINENTS, COUNTRIES
 from app.i18n.messages import lazy_gettext as _l
 from app.input.parsers import Rejected, parse_integer, plain_text
 from app.links.language_names import LANGUAGES as LANGUAGE_NAMES

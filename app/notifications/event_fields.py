@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.geo.countries import COUNTRIES
+from app.geo.names import COUNTRIES
 from app.i18n.messages import lazy_gettext as _l
 from app.input.data import Nested, RequestData, Value
 from app.input.fields import FlagField, ListField, SentField, WholeField

@@ -10,9 +10,8 @@ from typing import Any
 
 from PIL import Image, ImageDraw
 
-from app.geo.countries import COUNTRIES
 from app.i18n import dated, digits, language, percent
-from app.i18n.languages import DEFAULT, locale_of
+from app.i18n.languages import locale_of
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
 from app.i18n.messages import ngettext, pgettext
@@ -204,14 +203,8 @@ def named(dimension: str, value: str | None) -> str:
     if value is None:
         return _("Unknown") if dimension != "referrer_host" else _("Direct or unknown")
     if dimension == "country_code":
-        return country_name(value)
+        return str(locale_of(language()).territories.get(value, value))
     return str(DEVICES.get(value, value)) if dimension == "device_type" else value
-
-
-def country_name(code: str) -> str:
-    """The name of a country; in English the one that the dashboard and statistics use."""
-    names = COUNTRIES if language() == DEFAULT else locale_of(language()).territories
-    return str(names.get(code, code))
 
 
 def counted(visits: int) -> str:

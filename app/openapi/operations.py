@@ -12,8 +12,8 @@ from app.accounts.workspace_lists import INVITATIONS, members_of
 from app.analytics.dimensions import DIMENSIONS, TYPES
 from app.analytics.params import MAX_VALUE
 from app.audit.actions import ACTIONS, GROUPS
+from app.audit.lists import AuditReader
 from app.audit.lists import log_of as audit_log_of
-from app.audit.visibility import AuditReader
 from app.events.feed.params import DEFAULT_LIMIT
 from app.events.feed.reading import MAX_LIMIT
 from app.events.subscriptions.forms import SUBSCRIBED, SubscriptionForm

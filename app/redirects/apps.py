@@ -5,20 +5,65 @@
 from __future__ import annotations
 
 import re
+import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
 from urllib.parse import SplitResult, quote, urlsplit
 
-from app.redirects.known_apps import APPS
-from app.redirects.known_apps.app import App
-
-TABLE = tuple(
-    (re.compile(app.hosts, re.ASCII), tuple((re.compile(p, re.ASCII), ios) for p, ios in app.targets), app)
-    for app in APPS
-)
-
-
+UNIVERSAL = "https://{rest}"
 # before a web address: opens it in Safari, also from a web view (iOS 17 and later)
 SAFARI = "x-safari-"
+
+
+class App(NamedTuple):
+    """One app. Each target is a pattern of addresses and the address for iOS, None if there is none."""
+
+    name: str
+    package: str | None
+    hosts: re.Pattern[str]
+    targets: tuple[tuple[re.Pattern[str], str | None], ...]
+
+
+def read_apps() -> Iterator[App]:
+    """The rows of `known_apps.toml`, which explains them."""
+    known = tomllib.loads((Path(__file__).parent / "known_apps.toml").read_text("utf-8"))
+    words = {
+        "{name}": "(?P<name>[A-Za-z0-9_.]+)",
+        "{end}": r"/?(?:\?.*)?",
+        **{f"{{{name}}}": one_of(endings) for name, endings in known["endings"].items()},
+    }
+    for row in known["apps"]:
+        for ending, country in row.get("countries", {"": ""}).items():
+            here = words | {"{ending}": re.escape(ending), "{country}": country}
+            targets = row.get("targets", [{"path": "/.+"}])
+            package = row["package"].replace("{country}", country) if "package" in row else None
+            yield App(
+                row["name"],
+                package,
+                pattern(row["hosts"], here),
+                tuple((target_pattern(one, here), one.get("ios", UNIVERSAL) or None) for one in targets),
+            )
+
+
+def one_of(endings: str) -> str:
+    return f"(?:{'|'.join(map(re.escape, endings.split()))})"
+
+
+def target_pattern(target: Mapping[str, Any], words: Mapping[str, str]) -> re.Pattern[str]:
+    """The pattern of a path; the first part of it is none of the words of `except`."""
+    other = f"(?!(?:{target['except']})(?:[/?]|$))" if "except" in target else ""
+    return pattern(f"/{other}{target['path'].removeprefix('/')}", words)
+
+
+def pattern(text: str, words: Mapping[str, str]) -> re.Pattern[str]:
+    for word, meaning in words.items():
+        text = text.replace(word, meaning)
+    return re.compile(text, re.ASCII)
+
+
+APPS = tuple(read_apps())
 
 
 @dataclass(frozen=True)
@@ -62,10 +107,10 @@ def opening(destination: str, os_name: str, *, in_web_view: bool = False) -> Ope
 
 def match(host: str, target: str, end: str, fallback: str) -> tuple[App, str | None] | None:
     """The first app of the table that opens the destination, and its address on iOS."""
-    for hosts, targets, app in TABLE:
-        if hosts.fullmatch(host):
-            for pattern, ios in targets:
-                if found := pattern.fullmatch(target):
+    for app in APPS:
+        if app.hosts.fullmatch(host):
+            for path, ios in app.targets:
+                if found := path.fullmatch(target):
                     parts = {
                         "rest": host + target + end,
                         "target": target,

@@ -33,7 +33,7 @@ from app.accounts.oidc import identities
 from app.accounts.oidc.person import ProviderPerson
 from app.accounts.workspaces import access_of
 from app.analytics.sharing import services as shares
-from app.audit.actions import ACTIONS
+from app.audit.actions import ACTIONS, GROUPS, TABLE
 from app.audit.models import AuditEntry
 from app.audit.services import Object, record
 from app.core.actor import Actor, act_as
@@ -372,6 +372,14 @@ DEEDS: dict[str, Callable[[Any], Any]] = {
 BY_COMMAND = {"secret_key.rotated", "secret_key.adopted"}
 # in entries of earlier versions
 FORMER = {"handler.restored"}
+
+
+def test_the_table_has_messages_by_names() -> None:
+    assert TABLE.keys() == {"groups", "actions", "reasons", "methods", "labels"}
+    tables = [TABLE[name] for name in TABLE if name != "actions"] + [*TABLE["actions"].values()]
+    assert all(isinstance(text, str) and text for table in tables for text in table.values())
+    assert [*TABLE["actions"]] == [*GROUPS]
+    assert len(ACTIONS) == sum(len(labels) for labels in TABLE["actions"].values())
 
 
 def test_each_action_has_a_deed() -> None:

@@ -10,8 +10,7 @@ from sqlalchemy.exc import DBAPIError
 
 from app.accounts.deletion.purging import purge
 from app.audit.models import AuditEntry, AuditRetention
-from app.audit.retention import delete_old_entries
-from app.audit.services import record
+from app.audit.services import delete_old_entries, record
 from app.core.clock import now
 from app.core.extensions import db
 

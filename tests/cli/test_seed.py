@@ -27,6 +27,7 @@ from app.links.models import Alias, Link
 from app.links.targeting import TYPES
 from app.notifications.models import NotificationHandler
 from app.notifications.transport import chosen_transports
+from app.operations.demo.links import CONTENT
 from app.pixels.models import Pixel
 from app.pixels.provider import all_providers
 from app.projects.models import Project
@@ -103,6 +104,21 @@ def content(session: Session) -> list[Any]:
         for c in clicks
     ]
     return [shown, visits]
+
+
+LINK_KEYS = {
+    *("url", "page", "title", "project", "share", "launch", "most", "until", "fields", "later", "moments"),
+    *("later_moments", "attached", "targeting"),
+}
+
+
+def test_every_row_of_the_table_says_what_is_read() -> None:
+    for row in CONTENT["links"]:
+        needed = {"url", "targeting"} if "targeting" in row else {"url", "page", "title"}
+        assert needed <= row.keys() <= LINK_KEYS, row
+        assert row.get("attached") in {None, "domain", "pictures", "pixels", "handlers"}, row
+    for kind in ("lands", "agents", "referrers", "campaigns", "bots"):
+        assert all(row["weight"] > 0 and row.keys() == CONTENT[kind][0].keys() for row in CONTENT[kind]), kind
 
 
 @pytest.mark.databases

@@ -65,8 +65,8 @@ BOUNDS: dict[str, str | int] = {
     "dashboard/shared/list_params.py NO_COLUMNS": CODE,
     "dashboard/shared/assets.py assets": CODE,
     "dashboard/shared/assets.py version": CODE,
-    "dashboard/shared/icons.py drawings": CODE,
-    "dashboard/shared/icons.py icon": CODE,
+    "dashboard/shared/assets.py drawings": CODE,
+    "dashboard/shared/assets.py icon": CODE,
     "domains/hosts.py glance": 8192 * 1500,
     "core/error_boundary.py _uncounted": CODE,
     "core/error_boundary.py self._failing": 10_000 * 500,  # an item's id or a server's name
@@ -121,7 +121,6 @@ BOUNDS: dict[str, str | int] = {
     "geo/names.py continent_codes": CODE,
     "geo/names.py country_codes": CODE,
     "geo/names.py self.tables": "names in each language of the dashboard",
-    "geo/other_names.py OTHER_NAMES": CODE,
     "i18n/__init__.py percent_in": 200 * 500,
     "i18n/__init__.py percent_pattern": CODE,
     "import_export/row_cells.py self.after": SHORT,
@@ -131,7 +130,6 @@ BOUNDS: dict[str, str | int] = {
     "links/language_names.py tags_by_name": CODE,
     "pixels/firing.py program_of": CODE,
     "pixels/provider.py all_providers": CODE,
-    "geo/countries.py COUNTRIES": CODE,
     "public/cards.py read_size": 1000 * 300,  # names of stored pictures
     "public/answers.py plain_page": "names of pages, in each language",
     "public/answers.py sign": CODE,

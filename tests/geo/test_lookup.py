@@ -11,10 +11,8 @@ from typing import Any
 import maxminddb
 import pytest
 
-from app.geo import countries as names
 from app.geo import lookup
 from app.geo import validate as geo_validate
-from app.geo.continents import CONTINENT_OF, COUNTRIES_OF
 from app.geo.lookup import UNKNOWN, GeoDatabase, Location, database_path, place_in, place_of_country
 from app.geo.validate import Vetting
 from tests.geo.geo_files import ADDRESS, LONDON, NETWORK, write_geo_file
@@ -255,13 +253,6 @@ def test_the_age_of_the_file(tmp_path: Path) -> None:
 
 
 # --- countries
-
-
-def test_every_country_lies_on_one_continent() -> None:
-    assert set(COUNTRIES_OF) == set(names.CONTINENTS)
-    assert set(CONTINENT_OF) == set(names.COUNTRIES) | {"XK"}
-    assert sum(len(codes.split()) for codes in COUNTRIES_OF.values()) == len(CONTINENT_OF)
-
 
 HEADERS = {
     "DE": Location("EU", "DE"),

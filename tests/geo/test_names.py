@@ -6,17 +6,20 @@ import pytest
 from flask import Flask
 from flask_babel import force_locale
 
-from app.geo.countries import COUNTRIES
 from app.geo.names import (
     CONTINENT_NAMES,
+    CONTINENT_OF,
+    CONTINENTS,
+    COUNTRIES,
     COUNTRY_NAMES,
-    codes_by_spelling,
+    PLACES,
+    NamesByCode,
+    all_names,
     find_city,
     find_continent,
     find_country,
-    tables_of,
+    spellings,
 )
-from app.geo.other_names import OTHER_NAMES
 from app.i18n.languages import every_language
 
 TYPED = {
@@ -67,16 +70,26 @@ def test_other_words_are_no_country() -> None:
     assert [find_country(text) for text in ("", " ", "the", "Atlantis", "XK", "D", "Germany!x")] == [None] * 7
 
 
-def test_no_two_languages_give_one_name_to_two_countries() -> None:
+@pytest.mark.parametrize(
+    ("names", "kind"),
+    [(COUNTRY_NAMES, "countries"), (CONTINENT_NAMES, "continents")],
+    ids=["countries", "continents"],
+)
+def test_no_two_codes_have_one_name(names: NamesByCode, kind: str) -> None:
+    others = PLACES["other_names"][kind]
+    assert others.keys() <= names.codes
     found: dict[str, set[str]] = {}
-    for table in tables_of(COUNTRY_NAMES, OTHER_NAMES, "en"):
-        for spelling, code in codes_by_spelling([table]).items():
+    for code, name in all_names(names, others, ()):
+        for spelling in spellings(name):
             found.setdefault(spelling, set()).add(code)
     assert {spelling: codes for spelling, codes in found.items() if len(codes) > 1} == {}
 
 
-def test_every_other_name_is_of_a_country() -> None:
-    assert set(OTHER_NAMES) <= set(COUNTRIES)
+def test_every_country_has_one_continent() -> None:
+    lines = PLACES["countries_of"].values()
+    assert (len(CONTINENTS), len(COUNTRIES)) == (7, 249)
+    assert sum(len(codes.split()) for codes in lines) == len(CONTINENT_OF)
+    assert all(len(code) == 2 and code.isascii() and code.isupper() for code in COUNTRIES)
 
 
 @pytest.mark.parametrize(

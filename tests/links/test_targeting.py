@@ -7,7 +7,6 @@ import re
 import pytest
 
 from app.core.folders import ROOT
-from app.geo.countries import CONTINENTS, COUNTRIES
 from app.input.parsers import Rejected
 from app.links.targeting import TYPES
 from app.redirects.simulation.visitor import SimulatedVisitor, VisitorProfile
@@ -99,9 +98,3 @@ def test_a_visitor_who_is_simulated_for_a_key_matches_it(type_):
     targets = compiled_targets(type_, pairs)
     visitor = SimulatedVisitor(VisitorProfile(**one.simulate(stored)))
     assert targets.choose(visitor, 1, 1).destination == "https://example.com/"
-
-
-def test_places():
-    assert len(CONTINENTS) == 7
-    assert len(COUNTRIES) == 249
-    assert all(len(code) == 2 and code.isupper() and name for code, name in (CONTINENTS | COUNTRIES).items())

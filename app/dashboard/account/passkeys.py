@@ -25,8 +25,8 @@ from app.core.errors import Invalid, NotFound
 from app.core.extensions import db
 from app.dashboard.account import two_factor
 from app.dashboard.auth import passkey_requests, proofs
-from app.dashboard.auth.access import signed_in_user, submitted_form
-from app.dashboard.shared import rendering, security_email
+from app.dashboard.auth.access import current_security_mail, signed_in_user, submitted_form
+from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.i18n.messages import gettext as _
 from app.redirects.user_agent import parse_device
@@ -152,7 +152,7 @@ def store(made: NewCredential, typed: str, handle: str) -> list[str]:
     proposed = passkeys.proposed_name(made, device.browser_name, device.os_name)
     begin_write(db.session)
     row = passkeys.add(user, made, typed or proposed or _("Passkey"), handle, drawn)
-    security_email.current_security_mail().passkey_added(user, row.name)
+    current_security_mail().passkey_added(user, row.name)
     db.session.commit()
     return drawn.shown if drawn else []
 
@@ -241,7 +241,7 @@ def take_away(row: Passkey, code: str | None = None) -> bool:
     if is_right:
         passkeys.remove(row, user)
         is_off = not second_factor.is_on(user)
-        security_email.current_security_mail().passkey_removed(user, name, is_off=is_off)
+        current_security_mail().passkey_removed(user, name, is_off=is_off)
     db.session.commit()
     return is_right
 

@@ -1,52 +1,66 @@
-"""Account page: name, time zone, language, reports, destination checks, and the password."""
+"""Account page: name, time zone, language, reports, destination checks, password, address and sessions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
-from flask import abort, make_response, render_template, url_for
+from flask import Response, abort, make_response, render_template, url_for
 from flask.typing import ResponseReturnValue
 
 from app.accounts import keys, passwords, second_factor, services
-from app.accounts.forms import AccountForm, PasswordForm
+from app.accounts import sessions as user_sessions
+from app.accounts.forms import AccountForm, OwnEmailForm, PasswordForm
 from app.accounts.models import User, UserSession
 from app.accounts.oidc import identities
 from app.accounts.oidc.models import OidcIdentity
+from app.audit.services import record
 from app.core import clock
 from app.core.database import begin_write
-from app.core.errors import Invalid
+from app.core.errors import Invalid, NotFound
 from app.core.extensions import db
 from app.dashboard.auth import proofs, sessions
-from app.dashboard.auth.access import is_shown_again, signed_in_user, submitted_form
+from app.dashboard.auth.access import current_security_mail, is_shown_again, signed_in_user, submitted_form
 from app.dashboard.auth.reauthentication import reauthenticated
 from app.dashboard.auth.single_sign_on import find_provider, require_provider, uses_password
-from app.dashboard.shared import rendering, security_email
+from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
-from app.dashboard.shared.concurrent_edits import asks, read_edit
+from app.dashboard.shared.form_views import FormView
 from app.events.subscriptions.ending import end_over
 from app.i18n.messages import gettext as _
 from app.input.data import RequestData
 
 
+class AccountViews(FormView):
+    """The form of the account's settings, on its page."""
+
+    def get_row(self, id: int | None = None) -> User:  # noqa: ARG002  the user's own
+        return db.session.get_one(User, signed_in_user().id)  # itself: the proxy can't be read anew
+
+    def make_form(self, fields: RequestData | None, stored: User) -> AccountForm:
+        return AccountForm(fields, owner=stored, stored=stored)
+
+    def form_page(self, form: Any, status: int = 200) -> ResponseReturnValue:
+        return render_account(form, PasswordForm(None, owner=signed_in_user()), status)
+
+    def save(self, row: User, changes: dict[str, Any]) -> User:
+        services.update_user(row, changes)
+        return row
+
+    def updated(self, row: User) -> ResponseReturnValue:  # noqa: ARG002
+        return back_to_account(_("Your account is saved."))
+
+
+VIEWS = AccountViews()
+
+
 @blueprint.get("/account/", endpoint="account")
 def show() -> ResponseReturnValue:
-    return render_account(account_form(None), PasswordForm(None, owner=signed_in_user()))
-
-
-def account_form(sent: RequestData | None) -> Any:
-    return read_edit(partial(AccountForm, owner=signed_in_user(), stored=signed_in_user()), sent)
+    return VIEWS.ask_edit(signed_in_user().id)
 
 
 @blueprint.post("/account/", endpoint="account_write")
 def save() -> ResponseReturnValue:
-    form = account_form(submitted_form())
-    if is_shown_again():
-        return render_account(form, PasswordForm(None, owner=signed_in_user()))
-    return kept(form, lambda: services.update_user(signed_in_user(), form.changes)) or back_to_account(
-        _("Your account is saved.")
-    )
+    return VIEWS.update(signed_in_user().id)
 
 
 @blueprint.post("/account/password", endpoint="account_password")
@@ -58,13 +72,13 @@ def save_password() -> ResponseReturnValue:
     if form.validate():
         proofs.ask_password(form)
     if form.problems:
-        return render_account(account_form(None), form, proofs.status_of(form))
+        return render_account(VIEWS.read_form(None, VIEWS.get_row()), form, proofs.status_of(form))
     password_hash, signed_in_at = passwords.hash_password(form.password.data), sessions.this_one().datetime
     begin_write(db.session)
     services.store_password(signed_in_user(), password_hash)
     revoked = keys.revoke_keys(signed_in_user()) if form.revoke_keys.data else 0
     end_over(db.session)
-    security_email.current_security_mail().password_is_changed(signed_in_user(), revoked)
+    current_security_mail().password_is_changed(signed_in_user(), revoked)
     db.session.commit()
     sessions.renew(signed_in_user(), signed_in_at)
     return back_to_account(
@@ -72,23 +86,6 @@ def save_password() -> ResponseReturnValue:
         if revoked
         else _("Your password is changed. Every other session is signed out.")
     )
-
-
-def kept(form: AccountForm, write: Callable[[], object]) -> ResponseReturnValue | None:
-    """None when the change is written; else the page with what is wrong."""
-    try:
-        form.require_valid()
-        if asks(form):
-            return render_account(form, PasswordForm(None, owner=signed_in_user()), 409)
-        begin_write(db.session)
-        write()
-        db.session.commit()
-    except Invalid as invalid:
-        db.session.rollback()
-        for error in invalid.errors if not form.problems else ():
-            form.reject(error.field or "name", error.title, error.code)
-        return render_account(form, PasswordForm(None, owner=signed_in_user()), 422)
-    return None
 
 
 def render_account(form: AccountForm, password_form: PasswordForm, status: int = 200) -> ResponseReturnValue:
@@ -138,5 +135,73 @@ def signed_in() -> list[UserSession]:
     return sorted(sessions.list_own(), key=lambda row: row.id != here)
 
 
-def back_to_account(message: str) -> ResponseReturnValue:
-    return rendering.redirect_with(message, url_for("dashboard.account"))
+def back_to_account(message: str, part: str | None = None) -> ResponseReturnValue:
+    return rendering.redirect_with(message, url_for("dashboard.account", _anchor=part))
+
+
+# --- the e-mail address
+
+
+@blueprint.get("/account/email", endpoint="account_email")
+def ask_email() -> ResponseReturnValue:
+    return email_page(OwnEmailForm(None, owner=signed_in_user()))
+
+
+def email_page(form: OwnEmailForm, status: int = 200) -> Response:
+    return rendering.render_page(
+        "dashboard/account/page_of.html",
+        "dashboard/account/_email.html",
+        status=status,
+        here="account",
+        form=form,
+        heading=_("Change your e-mail address"),
+    )
+
+
+@blueprint.post("/account/email", endpoint="account_email_write")
+def save_email() -> ResponseReturnValue:
+    """Change the address. It can reset the password, so the form asks for the password, too."""
+    form = OwnEmailForm(submitted_form(), owner=signed_in_user())
+    if is_shown_again():
+        return email_page(form)
+    proofs.validate_with_password(form, "own_password")
+    if form.problems:
+        return email_page(form, proofs.status_of(form))
+    begin_write(db.session)
+    row, old = db.session.get_one(User, signed_in_user().id), signed_in_user().email
+    try:
+        services.update_user(row, {"email": form.new_email.data})
+    except Invalid as invalid:
+        db.session.rollback()
+        form.reject("new_email", invalid.errors[0].title, invalid.errors[0].code)
+        return email_page(form, 422)
+    if row.email != old:
+        current_security_mail().email_is_changed(row, old)
+    db.session.commit()
+    message = _("You sign in with %(email)s from now on.", email=form.new_email.data)
+    return rendering.leave_page(message, url_for("dashboard.account"), "email")
+
+
+# --- sessions in other browsers
+
+
+@blueprint.post("/account/sessions/<int:id>/end", endpoint="sessions_end")
+def end_session(id: int) -> ResponseReturnValue:
+    """End another session of the owner. (This browser's session ends with the sign-out button.)"""
+    row = next((row for row in sessions.list_own() if row.id == id), None)
+    if row is None or row.id == sessions.this_one().id:
+        raise NotFound("session")
+    begin_write(db.session)
+    user_sessions.end(row)
+    record(db.session, "session.ended", account=signed_in_user())
+    db.session.commit()
+    return back_to_account(_("This browser is signed out."), "sessions")
+
+
+@blueprint.post("/account/sessions/end", endpoint="sessions_end_others")
+def end_other_sessions() -> ResponseReturnValue:
+    begin_write(db.session)
+    ended = user_sessions.end_others(sessions.this_one())
+    record(db.session, "session.ended", account=signed_in_user(), count=ended)
+    db.session.commit()
+    return back_to_account(_("Every other browser is signed out."), "sessions")

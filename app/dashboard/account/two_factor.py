@@ -16,8 +16,8 @@ from app.accounts.second_factor import NewCodes
 from app.core.database import begin_write
 from app.core.extensions import db
 from app.dashboard.auth import proofs
-from app.dashboard.auth.access import signed_in_user, submitted_form
-from app.dashboard.shared import rendering, security_email
+from app.dashboard.auth.access import current_security_mail, signed_in_user, submitted_form
+from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
@@ -105,7 +105,7 @@ def confirm() -> ResponseReturnValue:
 def switch_on(code: str, drawn: NewCodes) -> bool:
     is_on = second_factor.confirm(signed_in_user(), code, drawn)
     if is_on:
-        security_email.current_security_mail().two_factor_is_on(signed_in_user())
+        current_security_mail().two_factor_is_on(signed_in_user())
     return is_on
 
 
@@ -204,7 +204,7 @@ def leave(code: str | None = None) -> bool:
 
 
 def tell_removed(user: User) -> None:
-    mail = security_email.current_security_mail()
+    mail = current_security_mail()
     if second_factor.is_on(user):
         mail.app_removed(user)
     else:

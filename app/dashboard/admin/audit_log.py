@@ -12,14 +12,12 @@ from flask.typing import ResponseReturnValue
 
 from app.accounts.ownership import MAX_ID
 from app.audit.actions import GROUPS
-from app.audit.queries import AuditQuery, find_entries, iterate_entries
-from app.audit.visibility import AuditReader, visible_values
+from app.audit.lists import AuditQuery, AuditReader, find_entries, iterate_entries, visible_values
 from app.core.csv_files import csv_pieces
 from app.core.errors import FieldError, Invalid
 from app.core.extensions import db
-from app.dashboard.admin.access import admins_only
 from app.dashboard.admin.audit_words import GROUP_LABELS, describe_entry
-from app.dashboard.auth.access import signed_in_user
+from app.dashboard.auth.access import admins_only, signed_in_user
 from app.dashboard.imports.exports import download, note_export
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint

@@ -13,8 +13,7 @@ from app.core import clock, config_sources
 from app.core.database import begin_write
 from app.core.extensions import db
 from app.dashboard.admin import instance_facts
-from app.dashboard.admin.access import admins_only
-from app.dashboard.auth.access import signed_in_user
+from app.dashboard.auth.access import admins_only, signed_in_user
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.i18n.messages import gettext as _

@@ -14,10 +14,9 @@ from app.core.clock import format_utc
 from app.core.database import begin_write, reread
 from app.core.errors import NotFound
 from app.core.extensions import db
-from app.dashboard.admin.access import admins_only
 from app.dashboard.admin.users import rows
 from app.dashboard.auth import sessions
-from app.dashboard.auth.access import is_shown_again, signed_in_user, submitted_form
+from app.dashboard.auth.access import admins_only, is_shown_again, signed_in_user, submitted_form
 from app.dashboard.auth.login import blueprint as accounts
 from app.dashboard.auth.login import settings_of, submitted_text
 from app.dashboard.auth.reauthentication import reauthenticated

@@ -10,8 +10,8 @@ from app.accounts.deletion import leaving
 from app.accounts.models import User
 from app.accounts.oidc import identities
 from app.core.errors import FieldError, Invalid
+from app.dashboard.auth.access import current_security_mail
 from app.dashboard.auth.single_sign_on import require_provider
-from app.dashboard.shared.security_email import current_security_mail
 from app.i18n.messages import gettext_noop as _noop
 from app.i18n.messages import lazy_gettext as _l
 

@@ -18,9 +18,8 @@ from app.core import clock
 from app.core.database import begin_write
 from app.core.errors import FieldError, Invalid, NotFound
 from app.core.extensions import db
-from app.dashboard.admin.access import admins_only
 from app.dashboard.admin.user_actions import ACTIONS, YOURSELF, UserAction
-from app.dashboard.auth.access import signed_in_user
+from app.dashboard.auth.access import admins_only, signed_in_user
 from app.dashboard.auth.reauthentication import reauthenticated
 from app.dashboard.auth.single_sign_on import find_provider
 from app.dashboard.shared import rendering

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from flask import Flask, Response, after_this_request, redirect, request, url_for
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from flask import Flask, Response, abort, after_this_request, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_login import current_user
 from flask_wtf.csrf import generate_csrf, validate_csrf
@@ -12,12 +16,15 @@ from wtforms import ValidationError
 from app.accounts.models import User
 from app.core.actor import Actor, act_as
 from app.core.errors import FieldError, Forbidden
+from app.core.extensions import db
 from app.core.urls import split_address
 from app.dashboard.shared import workspace
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.rendering import is_fragment
 from app.i18n.messages import lazy_gettext as _l
 from app.input.data import RequestData
+from app.notifications.security_email import SecurityMail
+from app.web.application import settings
 from app.web.body import MAX_BYTES, MAX_SMALL_BYTES, read_sent
 
 SAFE = {"GET", "HEAD", "OPTIONS"}
@@ -115,3 +122,24 @@ def signed_in_user() -> User:
     """The signed-in user."""
     found: User = current_user
     return found
+
+
+View = Callable[..., ResponseReturnValue]
+
+
+def admins_only(view: View) -> View:
+    @wraps(view)
+    def guarded(**values: Any) -> ResponseReturnValue:
+        if not signed_in_user().is_admin:
+            abort(404)
+        return view(**values)
+
+    return guarded
+
+
+def current_security_mail() -> SecurityMail:
+    return SecurityMail(db.session, settings())
+
+
+def has_mail() -> bool:
+    return bool(settings().smtp_url)

@@ -18,10 +18,9 @@ from app.core.database import begin_write
 from app.core.errors import RateLimited, RetryLater
 from app.core.extensions import db
 from app.dashboard.auth import login, sessions
-from app.dashboard.auth.access import submitted_form
+from app.dashboard.auth.access import current_security_mail, submitted_form
 from app.dashboard.auth.login import blueprint
 from app.dashboard.auth.single_sign_on import require_provider, uses_password
-from app.dashboard.shared.security_email import current_security_mail
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
 from app.web.errors import status_of

@@ -21,11 +21,11 @@ from app.core.database import begin_write
 from app.core.errors import Malformed, RateLimited, WaypostError
 from app.core.extensions import db
 from app.dashboard.auth import oidc_flow, oidc_link, rate_limits, sessions
+from app.dashboard.auth.access import current_security_mail
 from app.dashboard.auth.login import blueprint, from_address, safe_next, to_code
 from app.dashboard.auth.oidc_flow import AGAIN, INVITATION, SETUP, SIGN_IN, Flow
 from app.dashboard.auth.proofs import RECENT
 from app.dashboard.auth.single_sign_on import redirect_address, require_provider, uses_password
-from app.dashboard.shared.security_email import current_security_mail
 from app.i18n import language
 from app.i18n.messages import lazy_gettext as _l
 from app.web.application import settings

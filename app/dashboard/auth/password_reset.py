@@ -16,10 +16,9 @@ from app.core.database import begin_write
 from app.core.errors import RateLimited
 from app.core.extensions import db
 from app.dashboard.auth import known_browsers, rate_limits
-from app.dashboard.auth.access import submitted_form
+from app.dashboard.auth.access import current_security_mail, has_mail, submitted_form
 from app.dashboard.auth.login import after_a_while, blueprint, submitted_text
 from app.dashboard.auth.single_sign_on import require_passwords
-from app.dashboard.shared import security_email
 from app.events.subscriptions.ending import end_over
 from app.i18n.messages import gettext as _
 
@@ -50,7 +49,7 @@ def ask() -> ResponseReturnValue:
 def require_mail() -> None:
     """Without a mail server nothing could be sent, so there is no such page."""
     require_passwords()
-    if not security_email.has_mail():
+    if not has_mail():
         abort(404)
 
 
@@ -81,7 +80,7 @@ def set_new() -> ResponseReturnValue:
     if done is not None:
         revoked = keys.revoke_keys(done) if form.revoke_keys.data else 0
         end_over(db.session)
-        security_email.current_security_mail().password_is_changed(done, revoked)
+        current_security_mail().password_is_changed(done, revoked)
     db.session.commit()
     if done is None:  # the same mail was used twice
         return over_page()
@@ -99,5 +98,5 @@ def reset_page(form: NewPasswordForm, user: User, status: int = 200) -> Response
 
 
 def over_page() -> Response:
-    body = render_template("accounts/reset_over.html", has_mail=security_email.has_mail())
+    body = render_template("accounts/reset_over.html", has_mail=has_mail())
     return make_response(body, 410)

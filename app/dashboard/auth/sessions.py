@@ -28,7 +28,7 @@ from app.core.extensions import db, login
 from app.core.secret_keys.ring import current_keys, flask_settings
 from app.dashboard.auth.access import actor_of
 from app.dashboard.auth.known_browsers import remember_browser
-from app.dashboard.shared.security_headers import is_secure
+from app.dashboard.shared.page_headers import is_secure
 from app.i18n.messages import lazy_gettext as _l
 from app.redirects.user_agent import parse_device
 from app.web import application

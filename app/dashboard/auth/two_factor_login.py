@@ -13,9 +13,8 @@ from app.core.database import begin_write
 from app.core.errors import RateLimited, RetryLater
 from app.core.extensions import db
 from app.dashboard.auth import kept_forms, oidc_link, proofs, rate_limits, sessions
-from app.dashboard.auth.access import submitted_form
+from app.dashboard.auth.access import current_security_mail, submitted_form
 from app.dashboard.auth.login import after_a_while, blueprint, code_page
-from app.dashboard.shared import security_email
 from app.web.errors import status_of
 
 
@@ -79,6 +78,6 @@ def way_in(user: User, typed: str) -> str | None:
     begin_write(db.session)
     found = second_factor.accept_code(user, read)
     if found == second_factor.RECOVERY:
-        security_email.current_security_mail().recovery_code_used(user, second_factor.codes_left(user))
+        current_security_mail().recovery_code_used(user, second_factor.codes_left(user))
     db.session.commit()
     return found

@@ -130,7 +130,7 @@ def renew_secret(id: int) -> ResponseReturnValue:
     db.session.commit()
     message = _("There is a new signing secret. The old one is valid beside it for a day.")
     if rendering.is_fragment():  # the form once more, in the dialog that stays open
-        form = FAMILY.ask_edit(handler.id)
+        form = FAMILY.form_page(FAMILY.read_form(None, handler))
         form.headers["HX-Trigger"] = json.dumps({"toast": message})
         return form
     return rendering.redirect_with(message, FAMILY.address("edit", handler.id))

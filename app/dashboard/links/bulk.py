@@ -36,7 +36,7 @@ from app.dashboard.links.rows import short_address
 from app.dashboard.links.views import FAMILY
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
-from app.dashboard.shared.cautions import asks
+from app.dashboard.shared.form_views import asks
 from app.dashboard.shared.workspace import current_access, workspace_id
 from app.i18n import digits
 from app.i18n.messages import gettext as _

@@ -1,26 +1,29 @@
 """Pages that shorten what a browser or a phone hands over: by a bookmarklet, or from the share sheet.
 
 Opening the page makes nothing, since any site can send somebody there: it fills in a form, whose button makes
-the link and copies it. `shared_text` says how the destination is found in what was handed over.
+the link and copies it. Android's share sheet has no field for addresses:
+apps put theirs into the text, among words of their own.
 """
 
 # see docs/decisions/2026-11-25-clients.md
 from __future__ import annotations
 
 import json
-from typing import Any
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from flask import Response, make_response, render_template, url_for
 from flask.typing import ResponseReturnValue
 
 from app.accounts.ownership import get_owned
-from app.dashboard.auth.access import submitted_form
 from app.dashboard.links.rows import own_host, short_address, short_url
-from app.dashboard.links.shared_text import SharedText, read_shared
-from app.dashboard.links.views import FAMILY
-from app.dashboard.shared import form_input, rendering, row_writes
+from app.dashboard.links.views import LinkViews
+from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
+from app.dashboard.shared.form_input import complete
+from app.dashboard.shared.form_views import add_form
 from app.dashboard.shared.workspace import current_access
 from app.i18n.messages import gettext as _
 from app.input.data import RequestData
@@ -29,6 +32,75 @@ from app.links import services
 from app.links.models import Link
 from app.web import urls
 from app.web.body import read_params
+
+ADDRESS = re.compile(r"https?://[^\s<>\"«»“”„]+", re.IGNORECASE)
+# what ends the sentence around an address, and not the address
+ENDS = ".,;:!?…'’*_、。，；：！？」』】）"
+AROUND = ' :-–—|,;([{"“”„«»「」'
+PAIRS = {")": "(", "]": "[", "}": "{"}
+MAX_OTHERS = 8
+MAX_TITLE = 160  # of a link
+
+
+class SharedText(NamedTuple):
+    """`address`: the one to shorten, "" without any. `others`: what else could have been meant."""
+
+    address: str
+    title: str
+    others: tuple[str, ...] = ()
+
+
+def read_shared(url: str = "", text: str = "", title: str = "") -> SharedText:
+    """The addresses in the fields, in this order. Without any, what is in the field for one, as it came."""
+    url = url.strip()
+    exact = [url] if ADDRESS.fullmatch(url) else []
+    inside = (
+        address
+        for field in (url, text, title)
+        if not exact or field != url
+        for address in addresses_in(field)
+    )
+    found = list(dict.fromkeys([*exact, *inside])) or [*bare(url), *bare(text), url]
+    return SharedText(
+        found[0], title_of(title) or title_of(text), tuple(filter(None, found[1 : MAX_OTHERS + 1]))
+    )
+
+
+def addresses_in(text: str) -> Iterator[str]:
+    for match in ADDRESS.finditer(text):
+        address = without_ends(match[0])
+        if len(address) > len("https://"):
+            yield address
+
+
+def bare(text: str) -> Iterator[str]:
+    """The text as an address, if it is nothing but one without its scheme."""
+    text = text.strip()
+    if not re.search(r"\s", text) and complete(text) != text:
+        yield complete(text)
+
+
+def without_ends(address: str) -> str:
+    """The address without the marks after it; a closing bracket belongs to it if its opening one does."""
+    while address:
+        last = address[-1]
+        is_bracket = last in PAIRS and address.count(last) > address.count(PAIRS[last])
+        if not is_bracket and last not in ENDS:
+            break
+        address = address[:-1]
+    return address
+
+
+def title_of(text: str) -> str:
+    """The words before an address, or else those after it, on one line, as long as a title may be."""
+    lines = map(one_line, ADDRESS.split(text))
+    line = next(filter(None, lines), "")
+    return line if len(line) <= MAX_TITLE else f"{line[: MAX_TITLE - 1].rstrip()}…"
+
+
+def one_line(text: str) -> str:
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split()).strip(AROUND)
+
 
 SHARED = ("url", "text", "title")  # the parameters of the share target in app/static/manifest.webmanifest
 NOTHING = SharedText("", "")
@@ -41,39 +113,38 @@ open(to,"_blank","popup,width=520,height=720")||location.assign(to)\
 })()"""
 
 
-@blueprint.get("/capture", endpoint="capture")
-def ask() -> ResponseReturnValue:
-    params = read_params()
-    shared = read_shared(**{name: params.get(name, "") for name in SHARED})
-    sent = [("location_url", shared.address), ("title", shared.title)]
-    form = FAMILY.read_form(RequestData(sent if shared.address else sent[1:]), None)
-    if shared.address:
-        form.validate()  # what can't be shortened is said at once
-    return form_page(form, shared=shared)
+class CaptureViews(LinkViews):
+    """The form with what was handed over."""
+
+    def ask_new(self) -> ResponseReturnValue:
+        params = read_params()
+        shared = read_shared(**{name: params.get(name, "") for name in SHARED})
+        sent = [("location_url", shared.address), ("title", shared.title)]
+        form = self.read_form(RequestData(sent if shared.address else sent[1:]), None)
+        if shared.address:
+            form.validate()  # what can't be shortened is said at once
+        return render_page("form", form=form, shared=shared, own_host=own_host())
+
+    def form_page(self, form: ResourceForm, status: int = 200) -> Response:
+        return render_page("form", status, form=form, shared=NOTHING, own_host=own_host())
+
+    def save_new(self, form: ResourceForm) -> Link:
+        return services.create(current_access(), form.changes)
+
+    def created(self, row: Link) -> ResponseReturnValue:
+        """The new short link, which htmx has copied to the clipboard."""
+        message = _("%(name)s is created.", name=short_address(row))
+        address = url_for("dashboard.capture_made", id=row.id)
+        if not rendering.is_fragment():
+            return rendering.redirect_with(message, address)
+        part = render_template("dashboard/capture/_made.html", **facts_of(row))
+        answer = rendering.swap_part(message, part, "#results", "innerHTML", copy=short_url(row))
+        answer.headers["HX-Replace-Url"] = address  # a reload shows it, and asks for nothing anew
+        return answer
 
 
-@blueprint.post("/capture", endpoint="capture_write")
-def create() -> ResponseReturnValue:
-    form = FAMILY.read_form(form_input.with_bulk(submitted_form(), is_bulk=False), None)
-    return row_writes.write_row(
-        form, lambda: services.create(current_access(), form.changes), created, form_page
-    )
-
-
-def form_page(form: ResourceForm, status: int = 200, shared: SharedText = NOTHING) -> Response:
-    return render_page("form", status, form=form, shared=shared, own_host=own_host())
-
-
-def created(row: Link) -> ResponseReturnValue:
-    """The new short link, which htmx has copied to the clipboard."""
-    message = _("%(name)s is created.", name=short_address(row))
-    address = url_for("dashboard.capture_made", id=row.id)
-    if not rendering.is_fragment():
-        return rendering.redirect_with(message, address)
-    part = render_template("dashboard/capture/_made.html", **facts_of(row))
-    answer = rendering.swap_part(message, part, "#results", "innerHTML", copy=short_url(row))
-    answer.headers["HX-Replace-Url"] = address  # a reload shows it, and asks for nothing anew
-    return answer
+VIEWS = CaptureViews()
+add_form("/capture", "capture", VIEWS.ask_new, VIEWS.create)
 
 
 @blueprint.get("/capture/<int:id>", endpoint="capture_made")

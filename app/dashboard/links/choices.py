@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from flask import request
 from sqlalchemy import ColumnElement, ScalarSelect, exists, select
 
-from app.accounts.access import Access
 from app.accounts.ownership import get_owned
 from app.core.extensions import db
 from app.dashboard.auth.access import signed_in_user, submitted_form
 from app.dashboard.handlers.delivery_words import switched_off
-from app.dashboard.links import form_sections
 from app.dashboard.links.preview import NOT_SENT
 from app.dashboard.links.rows import own_host
 from app.dashboard.links.script_notes import link_note
@@ -26,12 +24,15 @@ from app.domains.models import Domain
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
 from app.input.data import RequestData
+from app.input.forms import ResourceForm
 from app.links import targeting
 from app.links.destination_checks import failing
 from app.links.fields import STATUS_CODES
 from app.links.forms import LinkForm
 from app.links.models import Link, LinkTag
 from app.links.options import RULES
+from app.links.schema import SETTINGS
+from app.links.setting import VALUE
 from app.notifications.models import NotificationHandler
 from app.notifications.transport import all_transports
 from app.pixels.models import Pixel
@@ -59,7 +60,7 @@ NO_CITIES = _l(
 WHAT_TO_DO = _l("The operator can download a free geolocation database with “flask geo update”.")
 
 
-def controls(access: Access) -> list[Control]:  # noqa: ARG001
+def controls() -> list[Control]:
     """Filters of the list. One without options is left out, as that of projects where there are none."""
     rows: list[tuple[str, str, Mapping[Any, str], Mapping[Any, str]]] = [
         ("state", _("State"), {name: state.word for name, state in STATES.items()}, {}),
@@ -106,10 +107,10 @@ def beside_form(form: Any) -> Context:
         "typed_password": typed_password(form),
         "not_sent": NOT_SENT,
         "types": targeting.TYPES,
-        "says": form_sections.WORDS,
-        "folds": form_sections.FOLDS,
-        "on": {name: form_sections.words_on(form, name, names) for name in form_sections.FOLDS},
-        "wrong_in": {name: form_sections.is_wrong(form, name) for name in form_sections.FOLDS},
+        "says": WORDS,
+        "folds": FOLDS,
+        "on": {name: words_on(form, name, names) for name in FOLDS},
+        "wrong_in": {name: is_wrong(form, name) for name in FOLDS},
         "zone_name": signed_in_user().timezone.replace("_", " "),
         "media_url": urls.media_url,
         "pixels_note": link_note(row["type"] for row in pixels),
@@ -220,3 +221,72 @@ def notes_by_type(*, is_damaged: bool) -> Mapping[str, str]:
     if application.settings().geo_country_header:
         return {"city_name": f"{NO_CITIES} {WHAT_TO_DO}"}
     return dict.fromkeys(BY_PLACE, f"{DAMAGED if is_damaged else UNKNOWN} {WHAT_TO_DO}")
+
+
+# --- sections of the form, and the summary that each shows while it is closed
+
+
+class Fold(NamedTuple):
+    """One section. `fields`: its fields, each with its word in the summary."""
+
+    title: str
+    icon: str
+    fields: Mapping[str, str]
+
+
+def section(name: str, title: str, icon: str, *first: str) -> Fold:
+    """The section with the settings of that name in `links.schema`. `first`: those before all others."""
+    mine = {field: one.summary for field, one in SETTINGS.items() if one.section == name}
+    return Fold(title, icon, {field: mine[field] for field in dict.fromkeys((*first, *mine))})
+
+
+FOLDS = {
+    "labels": section("labels", _l("Organize"), "tag", "title", "tags"),
+    "address": section("address", _l("Address"), "route"),
+    "when": section("when", _l("Schedule & limits"), "calendar-clock"),
+    "where": section("where", _l("Targeting"), "split"),
+    "protection": section("protection", _l("Protection"), "shield", "password"),
+    "appearance": section(
+        "appearance",
+        _l("Appearance"),
+        "palette",
+        *("cloaking_title", "cloaking_meta_description", "cloaking_opengraph"),
+    ),
+    "tracking": section(
+        "tracking",
+        _l("Tracking"),
+        "chart-no-axes-column",
+        "pixels_ids",
+        "utm_source",
+        "utm_medium",
+        "utm_campaign",
+    ),
+    "tell": section("tell", _l("Notifications"), "bell"),
+}
+WORDS = {name: word for fold in FOLDS.values() for name, word in fold.fields.items()}
+# defaults: a field that has its default is not in the summary
+USUAL = {"http_status_code": 302}
+
+
+def words_on(form: ResourceForm, fold: str, names: Mapping[str, Mapping[Any, str]]) -> list[str]:
+    """The summary of a section. `names` gives words for values by field: for ids the names of their rows."""
+    return list(dict.fromkeys(section_summary(form, fold, names)))
+
+
+def section_summary(form: ResourceForm, fold: str, names: Mapping[str, Mapping[Any, str]]) -> Iterator[str]:
+    for name, word in FOLDS[fold].fields.items():
+        data = form[name].data if name in form else None
+        if not data or data == USUAL.get(name) or not word:
+            continue
+        if word != VALUE:
+            yield word
+        else:
+            values = data if isinstance(data, list) else [data]
+            yield from (str(names.get(name, {}).get(value, value)) for value in values)
+
+
+def is_wrong(form: ResourceForm, fold: str) -> bool:
+    """Whether a field of the section has an error. (Fields named `targeting_…` belong to `where`.)"""
+    names = FOLDS[fold].fields
+    prefix = "targeting_" if fold == "where" else "\0"
+    return any(field.errors and (field.name in names or field.name.startswith(prefix)) for field in form)

@@ -17,7 +17,7 @@ from app.dashboard.links.rows import short_address
 from app.dashboard.links.views import FAMILY
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
-from app.dashboard.shared.cautions import Caution, asks
+from app.dashboard.shared.form_views import Caution, asks
 from app.dashboard.shared.workspace import current_access
 from app.i18n.messages import gettext as _
 from app.links import bulk_undo, services
@@ -67,7 +67,7 @@ def revert(id: int, change_id: int) -> ResponseReturnValue:
     link = get_owned(current_access(), Link, id)
     try:
         changes = changes_back_to(link, change_id)
-        FAMILY.form_maker(link)(as_sent(link, changes)).require_valid()
+        FAMILY.make_form(as_sent(link, changes), link).require_valid()
         if asks(cautions := back_cautions(link, changes)):
             db.session.rollback()
             return in_dialog(render_history(link, status=409, cautions=cautions, change_id=change_id))

@@ -12,7 +12,7 @@ from app.analytics.clickhouse.client import StatisticsUnavailable
 from app.analytics.readers import reader_of
 from app.core.clock import now
 from app.dashboard.links.rows import short_address
-from app.dashboard.shared.cautions import Caution
+from app.dashboard.shared.form_views import Caution
 from app.i18n import digits, language
 from app.i18n.messages import gettext as _
 from app.i18n.messages import ngettext

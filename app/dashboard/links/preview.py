@@ -12,8 +12,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from flask import request
+
 from app.core.extensions import db
-from app.dashboard.links.proposals import is_shuffled, proposed_alias
+from app.dashboard.auth.access import submitted_form
 from app.dashboard.links.sample_visitors import Sample, at, samples
 from app.dashboard.links.standing import Standing, standing
 from app.dashboard.links.verdicts import verdict_on
@@ -24,7 +26,7 @@ from app.i18n.messages import gettext as _
 from app.input.data import RequestData
 from app.input.parsers import Rejected
 from app.links import qr
-from app.links.aliases import is_taken
+from app.links.aliases import free_random_alias, is_like_random, is_taken, is_unheld
 from app.links.clicks import clicks_of
 from app.links.forms import LinkForm
 from app.links.models import Link
@@ -217,3 +219,33 @@ def card(form: LinkForm, compiled_link: CompiledLink, clicks: int, address: str)
 def has_password(fields: RequestData, link: Link | None) -> bool:
     """Whether the link would have a password, by what was sent, else by what is stored."""
     return bool(fields.last("password")) if "password" in fields else bool(link and link.password_hash)
+
+
+# --- the random alias of a new link: whether it is still free is decided on saving
+
+
+PROPOSED = "proposed_alias"
+
+
+def proposed_alias(form: LinkForm) -> str:
+    """The alias that was proposed before while it is free, else another one; "" for a stored link."""
+    if form.stored is not None:
+        return ""
+    domain_id = form.domain_id.data or 0 if not form.domain_id.errors else 0
+    before = sent_proposal()
+    return before if before and is_unheld(domain_id, before) else free_random_alias(domain_id)
+
+
+def sent_proposal() -> str:
+    """The proposal that came with the form; "" for none, and for what can't have been one."""
+    value = submitted_form().last(PROPOSED) if has_sent() else ""
+    return value if isinstance(value, str) and is_like_random(value) else ""
+
+
+def is_shuffled(form: LinkForm) -> bool:
+    """Whether another proposal is asked for: the form came without the one before."""
+    return form.stored is None and has_sent() and not sent_proposal()
+
+
+def has_sent() -> bool:
+    return request.method == "POST" and PROPOSED in submitted_form()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from flask import current_app, url_for
+from flask import Response, current_app, make_response, url_for
 from sqlalchemy import exists, inspect, select
 from sqlalchemy.orm import joinedload, selectinload
 
@@ -15,18 +15,20 @@ from app.accounts.access import Access
 from app.analytics.clickhouse.client import StatisticsUnavailable
 from app.analytics.statistics import last_days
 from app.core import clock
+from app.core.errors import NotFound
 from app.core.extensions import db
 from app.core.urls import split_address
-from app.dashboard.links.favicons import icon_addresses
+from app.dashboard.auth.access import signed_in_user
 from app.dashboard.links.states import marks_of, state_of
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
-from app.dashboard.shared.workspace import current_access, may_use
+from app.dashboard.shared.workspace import current_access, may_use, workspace_id
 from app.dashboard.statistics import figures
 from app.i18n.messages import lazy_gettext as _l
 from app.links.clicks import clicks_of
 from app.links.destination_checks import failing
-from app.links.models import Link
+from app.links.favicons import versions_of
+from app.links.models import Favicon, Link
 from app.projects.models import SAMPLES, Project
 from app.web import urls
 from app.web.figures import read_figures
@@ -151,3 +153,30 @@ def own_host() -> str:
 def host_of(link: Link) -> str:
     """The destination's host, for the letter and the colour of the row."""
     return (split_address(link.location_url).hostname or "?").removeprefix("www.")
+
+
+# --- icons of destinations
+
+
+YEAR = 365 * 24 * 3600
+
+
+def icon_addresses(links: Sequence[Link]) -> Mapping[int, str]:
+    """The address of the icon of each link that has one, by link id."""
+    is_wanted = links and signed_in_user().fetches_favicons
+    found = versions_of(workspace_id(), links) if is_wanted else {}
+    first, last = url_for("dashboard.links_icon", id=0, digest="_").split("0-_")
+    return {link_id: f"{first}{version}{last}" for link_id, version in found.items()}
+
+
+@blueprint.get("/links/icons/<int:id>-<digest>.png", endpoint="links_icon")
+def show_icon(id: int, digest: str) -> Response:
+    """The icon of a site. Its address changes with it, so browsers may keep it."""
+    mine = Favicon.id == id, Favicon.workspace_id == workspace_id(), Favicon.digest == digest
+    content = db.session.scalar(select(Favicon.content).where(*mine))
+    if content is None:
+        raise NotFound("icon")
+    answer = make_response(content)
+    answer.headers["Content-Type"] = "image/png"
+    answer.headers["Cache-Control"] = f"private, max-age={YEAR}, immutable"
+    return answer

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
 from random import Random
 
 from flask import current_app, url_for
@@ -22,9 +21,6 @@ from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.workspace import current_access, workspace_id
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
-from app.journal.codec import Visit, encode
-from app.journal.segments import directory_of
-from app.journal.writer import Journal
 from app.links.history import note
 from app.links.models import Link, LinkChange
 from app.links.removal import erase
@@ -83,7 +79,7 @@ def fill(access: Access, project_id: int, settings: Settings) -> None:
     note([one.link for one in made], KIND)
     db.session.commit()
     past = visits.past_visits(Random(1), made, CLICKS, now)  # noqa: S311  sample data, no secret
-    count([visit._replace(user_id=NOBODY) for visit in past], settings)
+    history.write_visits([visit._replace(user_id=NOBODY) for visit in past], settings)
 
 
 def plans(project_id: int) -> list[DemoLink]:
@@ -101,12 +97,3 @@ def plans(project_id: int) -> list[DemoLink]:
     for plan in fields:
         plan.fields["project_id"] = str(project_id)
     return fields
-
-
-def count(visits: Sequence[Visit], settings: Settings) -> None:
-    journal = Journal(directory_of(settings.data_dir))
-    try:
-        for visit in visits:
-            journal.append(encode(visit))
-    finally:
-        journal.close()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from flask import Response, render_template
 from flask.typing import ResponseReturnValue
 
@@ -17,7 +15,7 @@ from app.dashboard.links.view_bar import VIEW, params_to_show, query_of, read_qu
 from app.dashboard.links.views import FAMILY as LINKS
 from app.dashboard.shared import list_params, rendering
 from app.dashboard.shared.blueprint import blueprint
-from app.dashboard.shared.crud_views import CrudViews, FamilyWords, crud_route
+from app.dashboard.shared.crud_views import CrudViews, FamilyWords
 from app.dashboard.shared.list_params import ListParams
 from app.dashboard.shared.workspace import current_access
 from app.i18n.messages import gettext as _
@@ -31,11 +29,23 @@ from app.links.saved_views import SavedViewForm
 from app.web.body import read_list_query
 
 
-@crud_route("/links/views/new", "new")
-@crud_route("/links/views/<int:id>", "edit")
-@dataclass(frozen=True, kw_only=True)
 class SavedViewPages(CrudViews):
     """The forms of a saved view. Its list is the bar above the links, where each of them ends."""
+
+    name, path, pages = "saved_views", "/links/views/", ("new", "edit")
+    title = _l("Links")
+    words = FamilyWords(
+        create=_l("Save view"),
+        edit=_l("Rename view"),
+        delete=_l("Delete view"),
+        ask_delete=_l("Delete this view?"),
+    )
+    loss = _l("Its links stay as they are.")
+    model, form, services = SavedView, SavedViewForm, saved_views
+    listing = Listing(model=SavedView, filters={}, orders={})
+
+    def typed(self, fields: RequestData) -> RequestData:
+        return kept_fields(fields)
 
     def address(self, page: str = "", id: int | None = None, /, **query: str) -> str:
         return super().address(page, id, **query) if page else LINKS.address("", None, **query)
@@ -43,14 +53,15 @@ class SavedViewPages(CrudViews):
     def ask_new(self) -> Response:
         """The form for the view of a list with this request's parameters."""
         params = list_params.of_pairs(read_list_query(), LINKS.columns, LISTING.several)
-        return self.form_page(self.read_form(None, None), query=query_of(params))
+        return self.view_page(self.read_form(None, None), query_of(params))
 
-    def form_page(
-        self, form: ResourceForm, status: int = 200, name: str = "form", heading: str = "", query: str = ""
-    ) -> Response:
-        heading = heading or (self.words.edit if form.stored is not None else self.words.create)
+    def form_page(self, form: ResourceForm, status: int = 200) -> Response:
+        return self.view_page(form, form["query"].raw_text(), status)
+
+    def view_page(self, form: ResourceForm, query: str, status: int = 200) -> Response:
+        heading = self.words.edit if form.stored is not None else self.words.create
         beside = {"form": form, "row": form.stored, "query": query or form["query"].raw_text()}
-        return self.render_page(name, status, heading=heading, here="links", **beside)
+        return self.render_page("form", status, heading=heading, here="links", **beside)
 
     def created(self, row: SavedView) -> ResponseReturnValue:
         return self.show(_("%(name)s is saved.", name=row.name), params_to_show(row))
@@ -81,27 +92,7 @@ def kept_fields(fields: RequestData) -> RequestData:
     )
 
 
-PAGES = SavedViewPages(
-    name="saved_views",
-    title=_l("Links"),
-    intro="",
-    search_hint="",
-    words=FamilyWords(
-        create=_l("Save view"),
-        edit=_l("Rename view"),
-        delete=_l("Delete view"),
-        ask_delete=_l("Delete this view?"),
-        none_found="",
-        show_all="",
-    ),
-    loss=_l("Its links stay as they are."),
-    model=SavedView,
-    form=SavedViewForm,
-    services=saved_views,
-    listing=Listing(model=SavedView, filters={}, orders={}),
-    title_of=lambda view: str(view.name),
-    typed=kept_fields,
-)
+PAGES = SavedViewPages.register()
 
 
 @blueprint.post("/links/views/<int:id>/update", endpoint="saved_views_update")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from flask import Response, g, make_response, render_template, request
 from flask.typing import ResponseReturnValue
@@ -14,18 +13,18 @@ from app.accounts.ownership import get_owned
 from app.core.database import begin_write
 from app.core.extensions import db
 from app.dashboard.auth.access import submitted_form
-from app.dashboard.links import framing_check, suggestions
-from app.dashboard.links.choices import beside_form, controls, copied_link
+from app.dashboard.links import choices, framing_check, suggestions
+from app.dashboard.links.choices import copied_link
 from app.dashboard.links.filters import LISTING
 from app.dashboard.links.link_cautions import link_cautions
-from app.dashboard.links.preview import has_password, previewed, previewed_fields
-from app.dashboard.links.proposals import sent_proposal
+from app.dashboard.links.preview import has_password, previewed, previewed_fields, sent_proposal
 from app.dashboard.links.rows import COLUMNS, beside_rows, load_addresses, places, short_address, short_url
 from app.dashboard.links.view_bar import view_bar
 from app.dashboard.shared import form_input
 from app.dashboard.shared.blueprint import blueprint
-from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords, crud_route
-from app.dashboard.shared.list_params import ListParams
+from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords
+from app.dashboard.shared.form_views import Caution, add_form
+from app.dashboard.shared.list_params import Control, ListParams
 from app.dashboard.shared.workspace import current_access
 from app.i18n import digits
 from app.i18n.messages import gettext as _
@@ -39,95 +38,130 @@ from app.links.models import Link
 from app.web.body import read_params
 
 
-@crud_route("/links/", "list")
-@crud_route("/links/new", "new")
-@crud_route("/links/<int:id>", "edit")
-@crud_route("/links/<int:id>/delete", "delete")
-@dataclass(frozen=True, kw_only=True)
 class LinkViews(CrudViews):
-    """The usual pages, with a preview beside the form, and duplicates."""
+    """The pages of links, with a preview beside the form, and duplicates."""
 
-    def form_page(
-        self, form: ResourceForm, status: int = 200, name: str = "form", heading: str = ""
-    ) -> Response:
-        """The form, with the preview of the link beside it."""
-        if name == "form":
-            g.suggested = suggestions.panel_of_request()
-            g.preview = previewed(
-                form, has_password=has_password(self.sent_now(), form.stored or copied_link())
-            )
-        return super().form_page(form, status, name, heading)
-
-    def list_context(self, parameters: ListParams, fresh: Sequence[Any] = ()) -> Context:
-        bar = view_bar(current_access(), parameters)
-        return super().list_context(parameters, fresh) | {"bar": bar}
-
-    def read_form(self, fields: RequestData | None, stored: Any, like: Any = None) -> ResourceForm:
-        form = super().read_form(fields, stored, like)
-        if fields is not None and "again" not in fields:
-            suggestions.refuse_lost(form, fields)
-        return form
-
-    def sent_now(self) -> RequestData:
-        return submitted_form() if request.method == "POST" else RequestData()
-
-    def ask_new(self) -> Response:
-        """An empty form; with `copy` a duplicate of that link; with `location_url` that destination."""
-        copied = copied_link()
-        form = self.read_form(None, None, like=copied)
-        address = read_params().get("location_url")
-        if address and not copied:
-            form["location_url"].data = form_input.complete(address)
-        return self.form_page(form, heading=_("Duplicate link") if copied else "")
-
-    def create(self) -> ResponseReturnValue:
-        form = self.read_form(form_input.with_bulk(submitted_form(), is_bulk=False), None)
-        return self.write(
-            form, lambda: services.create(current_access(), self.changes_of(form)), self.created
-        )
-
-    def changes_of(self, form: ResourceForm) -> dict[str, Any]:
-        """The sent fields, for a duplicate also those that no control can carry over."""
-        copied = copied_link()
-        proposed = {"proposed_url": sent_proposal()} if not form.changes.get("url") else {}
-        return {**(services.carried_over(copied) if copied else {}), **form.changes, **proposed}
-
-    def created(self, row: Link) -> ResponseReturnValue:
-        """Show the new link in the list, and copy its address to the clipboard."""
-        message = _("%(name)s is created.", name=short_address(row))
-        address = short_url(row)
-        return self.done(message, partial(self.list_with, row), warning=self.warning([row]), copy=address)
-
-
-FAMILY = LinkViews(
-    name="links",
-    title=_l("Links"),
-    intro=_l("Short links and their destinations."),
-    search_hint=_l("Search address, destination, title, tags, notes"),
-    words=FamilyWords(
+    name, path = "links", "/links/"
+    title = _l("Links")
+    intro = _l("Short links and their destinations.")
+    search_hint = _l("Search address, destination, title, tags, notes")
+    words = FamilyWords(
         create=_l("Create link"),
         edit=_l("Edit link"),
         delete=_l("Delete link"),
         ask_delete=_l("Delete this link?"),
         none_found=_l("No links match"),
         show_all=_l("Show all links"),
-    ),
-    is_kept=True,
-    loss=_l("Its short link stops working at once, and other users can't take it for 30 days."),
-    model=Link,
-    form=LinkForm,
-    services=services,
-    listing=LISTING,
-    title_of=short_address,
-    controls=controls,
-    beside_form=beside_form,
-    beside_rows=beside_rows,
-    typed=suggestions.link_fields,
-    warning=framing_check.warning,
-    cautions=link_cautions,
-    columns=COLUMNS,
-    new={"is_enabled": True, "http_status_code": 302},
-)
+    )
+    is_kept = True
+    loss = _l("Its short link stops working at once, and other users can't take it for 30 days.")
+    model, form, services, listing = Link, LinkForm, services, LISTING
+    columns: ClassVar = COLUMNS
+    new: ClassVar = {"is_enabled": True, "http_status_code": 302}
+    is_bulk = False
+
+    def title_of(self, row: Link) -> str:
+        return short_address(row)
+
+    def controls(self) -> list[Control]:
+        return choices.controls()
+
+    def typed(self, fields: RequestData) -> RequestData:
+        return suggestions.link_fields(fields)
+
+    def cautions(self, form: LinkForm) -> Sequence[Caution]:
+        return link_cautions(form)
+
+    def warning(self, rows: Sequence[Link]) -> str | None:
+        return framing_check.warning(rows)
+
+    def form_context(self, form: Any) -> Context:
+        return choices.beside_form(form)
+
+    def rows_context(self, rows: Sequence[Link]) -> Context:
+        return beside_rows(rows)
+
+    def list_context(self, parameters: ListParams, fresh: Sequence[Any] = ()) -> Context:
+        bar = view_bar(current_access(), parameters)
+        return super().list_context(parameters, fresh) | {"bar": bar}
+
+    def read_form(self, fields: RequestData | None, stored: Any) -> ResourceForm:
+        if fields is not None and stored is None:
+            fields = form_input.with_bulk(fields, is_bulk=self.is_bulk)
+        form = super().read_form(fields, stored)
+        if fields is not None and "again" not in fields:
+            suggestions.refuse_lost(form, fields)
+        return form
+
+    def ask_new(self) -> ResponseReturnValue:
+        """An empty form; with `copy` a duplicate of that link; with `location_url` that destination."""
+        copied = copied_link()
+        form = self.make_form(None, None, like=copied)
+        address = read_params().get("location_url")
+        if address and not copied:
+            form["location_url"].data = form_input.complete(address)
+        return self.link_page(form, _("Duplicate link") if copied else self.words.create)
+
+    def form_page(self, form: ResourceForm, status: int = 200) -> Response:
+        heading = self.words.edit if form.stored is not None else self.words.create
+        return self.link_page(form, heading, status)
+
+    def link_page(self, form: ResourceForm, heading: str, status: int = 200) -> Response:
+        """The form, with the preview of the link beside it."""
+        g.suggested = suggestions.panel_of_request()
+        sent = submitted_form() if request.method == "POST" else RequestData()
+        g.preview = previewed(form, has_password=has_password(sent, form.stored or copied_link()))
+        return self.render_form("form", heading, form, status)
+
+    def save_new(self, form: ResourceForm) -> Any:
+        """Create the link of the sent fields; a duplicate also has those that no control can carry over."""
+        copied = copied_link()
+        proposed = {"proposed_url": sent_proposal()} if not form.changes.get("url") else {}
+        carried_over = services.carried_over(copied) if copied else {}
+        return services.create(current_access(), {**carried_over, **form.changes, **proposed})
+
+    def created(self, row: Any) -> ResponseReturnValue:
+        """Show the new link in the list, and copy its address to the clipboard."""
+        message = _("%(name)s is created.", name=short_address(row))
+        part = partial(self.list_with, row)
+        return self.done(message, part, warning=self.warning([row]), copy=short_url(row))
+
+
+class DestinationViews(LinkViews):
+    """The form of a link's destination alone."""
+
+    def form_page(self, form: ResourceForm, status: int = 200) -> Response:
+        heading = _("Destination of %(address)s", address=short_address(form.stored))
+        return self.render_page("destination", status, form=form, row=form.stored, heading=heading)
+
+
+class BulkViews(LinkViews):
+    """The form that creates many links."""
+
+    is_bulk = True
+
+    def ask_new(self) -> ResponseReturnValue:
+        return self.form_page(self.read_form(None, None))
+
+    def form_page(self, form: ResourceForm, status: int = 200) -> Response:
+        return self.render_form("bulk", _("Bulk create links"), form, status)
+
+    def save_new(self, form: ResourceForm) -> Sequence[Link]:
+        return services.create_bulk(current_access(), form.changes)
+
+    def created(self, row: Any) -> ResponseReturnValue:
+        """Show the new links: the newest first, as in the list, and one page of them at most."""
+        rows: Sequence[Link] = row
+        count = len(rows)
+        message = ngettext("1 link is created.", "%(number)s links are created.", count, number=digits(count))
+        shown = lambda: created_box(rows) + self.list_with(*reversed(rows[-25:]))  # noqa: E731
+        return self.done(message, shown, warning=self.warning(rows))
+
+
+FAMILY = LinkViews.register()
+DESTINATION, BULK = DestinationViews(), BulkViews()
+add_form("/links/<int:id>/destination", "links_destination", DESTINATION.ask_edit, DESTINATION.update)
+add_form("/links/bulk", "links_bulk", BULK.ask_new, BULK.create)
 
 
 @blueprint.post("/links/preview", endpoint="links_preview")
@@ -164,48 +198,7 @@ def switch(id: int) -> ResponseReturnValue:
     return FAMILY.updated(row, is_on if row.is_enabled else _("%(address)s is off.", address=address))
 
 
-@blueprint.get("/links/<int:id>/destination", endpoint="links_destination")
-def ask_destination(id: int) -> Response:
-    return destination_page(FAMILY.read_form(None, get_owned(current_access(), Link, id)))
-
-
-@blueprint.post("/links/<int:id>/destination", endpoint="links_destination_write")
-def update_destination(id: int) -> ResponseReturnValue:
-    return FAMILY.edit(id, FAMILY.updated, destination_page)
-
-
-def destination_page(form: ResourceForm, status: int = 200) -> Response:
-    heading = _("Destination of %(address)s", address=short_address(form.stored))
-    return FAMILY.render_page("destination", status, form=form, row=form.stored, heading=heading)
-
-
-@blueprint.get("/links/bulk", endpoint="links_bulk")
-def ask_bulk() -> Response:
-    return bulk_page(FAMILY.read_form(None, None))
-
-
-@blueprint.post("/links/bulk", endpoint="links_bulk_write")
-def create_bulk() -> ResponseReturnValue:
-    form = FAMILY.read_form(form_input.with_bulk(submitted_form(), is_bulk=True), None)
-    return FAMILY.write(
-        form, lambda: services.create_bulk(current_access(), form.changes), created_bulk, bulk_page
-    )
-
-
-def created_bulk(rows: Sequence[Link]) -> ResponseReturnValue:
-    message = ngettext(
-        "1 link is created.", "%(number)s links are created.", len(rows), number=digits(len(rows))
-    )
-    # the newest first, as in the list, and one page of them at most
-    shown = lambda: created_box(rows) + FAMILY.list_with(*reversed(rows[-25:]))  # noqa: E731
-    return FAMILY.done(message, shown, warning=FAMILY.warning(rows))
-
-
 def created_box(rows: Sequence[Link]) -> str:
     """What stands above the list until it is asked for again: all new short links to copy or share."""
     load_addresses(rows)
     return render_template("dashboard/links/_created.html", addresses=[short_url(row) for row in rows])
-
-
-def bulk_page(form: Any, status: int = 200) -> Response:
-    return FAMILY.form_page(form, status, "bulk", _("Bulk create links"))

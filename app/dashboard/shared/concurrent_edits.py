@@ -31,10 +31,6 @@ Read = Callable[[RequestData | None], ResourceForm]
 Marks = Mapping[str, str]
 
 
-class EditedMeanwhile(Exception):
-    """The row was changed between reading the form and writing: the form must be read again."""
-
-
 class EditConflict(NamedTuple):
     """Fields that were changed here and elsewhere: both values, in words. `name`: of the first field."""
 

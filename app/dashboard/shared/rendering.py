@@ -29,21 +29,6 @@ THEMES = {"light", "dark"}
 THEME_COOKIE = "waypost_theme"
 DENSITIES = {"comfortable"}  # a list is compact unless the reader chose otherwise
 DENSITY_COOKIE = "waypost_density"
-HTMX = {
-    "allowEval": False,
-    "includeIndicatorStyles": False,
-    "selfRequestsOnly": True,
-    "historyCacheSize": 0,  # private pages are requested again, not kept in the browser's storage
-    "reportValidityOfForms": True,
-    "attributesToSettle": [],  # new content gets its attributes at once
-    "defaultSettleDelay": 0,  # and works at once: before it settles, a form would be sent without htmx
-    "responseHandling": [
-        {"code": "204", "swap": False},
-        {"code": "[23]..", "swap": True},
-        {"code": "409|413|422", "swap": True},
-        {"code": "...", "swap": False, "error": True},
-    ],
-}
 
 
 class NavigationEntry(NamedTuple):
@@ -102,7 +87,6 @@ def common() -> dict[str, Any]:
     return {
         "theme": theme(),
         "density": density(),
-        "htmx_config": HTMX,
         "navigation": navigation,
         "here": None,
         "switched_off": own_switched_off,

@@ -24,8 +24,8 @@ from app.core.database import begin_read
 from app.core.errors import Busy, RateLimited, RetryLater, WaypostError
 from app.core.extensions import csrf, db, login
 from app.core.secret_keys.timed_tokens import TimedTokens
+from app.dashboard.shared.page_headers import PAGE, POLICY
 from app.dashboard.shared.rendering import THEMES
-from app.dashboard.shared.security_headers import PAGE, POLICY
 from app.dashboard.statistics.shared_figures import shared_context
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from flask import Response, render_template, request, url_for
@@ -23,9 +22,8 @@ from app.dashboard.auth.reauthentication import reauthenticated
 from app.dashboard.links.rows import short_address
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
-from app.dashboard.shared.concurrent_edits import read_edit
 from app.dashboard.shared.crud_views import Context
-from app.dashboard.shared.row_writes import edit_row, write_row
+from app.dashboard.shared.form_views import FormView, add_form
 from app.dashboard.shared.workspace import current_access
 from app.dashboard.statistics.scopes import PageScope, all_links_scope, links_of, of_link, of_project
 from app.i18n.messages import gettext as _
@@ -55,6 +53,60 @@ def rows() -> Context:
     }
 
 
+class ShareViews(FormView):
+    """The forms of a share address."""
+
+    services = services
+
+    def get_row(self, id: int) -> StatisticsShare:
+        """The user's share address with this id. Raises NotFound for one that has ended."""
+        row = get_owned(current_access(), StatisticsShare, id)
+        if services.state_of(row) != "active":
+            raise NotFound("page")
+        return row
+
+    def make_form(self, fields: RequestData | None, stored: Any, **options: Any) -> ShareForm:
+        zone = rendering.owner_zone()
+        return ShareForm(fields, owner=current_access(), stored=stored, zone=zone, **options)
+
+    def ask_new(self) -> ResponseReturnValue:
+        scope = asked_scope()
+        shown: dict[str, Any] = {**DEFAULTS, "name": scope.title}
+        if scope.id is not None:
+            shown["link_id" if scope.link else "project_id"] = scope.id
+        return self.form_page(self.make_form(None, None, data=shown))
+
+    def ask_again(self, id: int | None = None) -> ResponseReturnValue:
+        """The form again, with what was typed: the owner's password was missing or wrong."""
+        return self.form_page(self.read_form(submitted_form(), None if id is None else self.get_row(id)))
+
+    def form_page(self, form: ResourceForm, status: int = 200) -> ResponseReturnValue:
+        row: StatisticsShare | None = form.stored
+        return render_page(
+            "form",
+            status,
+            form=form,
+            row=row,
+            heading=_("Edit share address") if row else _("Share these statistics"),
+            options=[{"id": name, "name": title, "kind": ""} for name, title in PARTS.items()],
+            of=titles([row])[row.id] if row else scope_title(form),
+        )
+
+    def created(self, row: tuple[StatisticsShare, str]) -> ResponseReturnValue:
+        response = show_address(row[0], _("The statistics are shared"))
+        response.headers["HX-Trigger"] = "shares-changed"
+        return response
+
+    def updated(self, row: StatisticsShare) -> ResponseReturnValue:
+        return show_list_again(_("%(name)s is saved.", name=row.name))
+
+
+VIEWS = ShareViews()
+again = reauthenticated(VIEWS.ask_again)
+add_form("/shares/new", "shares_new", VIEWS.ask_new, again(VIEWS.create))
+add_form("/shares/<int:id>/edit", "shares_edit", VIEWS.ask_edit, again(VIEWS.update))
+
+
 def titles(shares: Sequence[StatisticsShare]) -> dict[int, str]:
     """What each share address is of: a short link, a project, or all links."""
     links = links_of({share.link_id for share in shares if share.link_id})
@@ -70,15 +122,6 @@ def titles(shares: Sequence[StatisticsShare]) -> dict[int, str]:
     }
 
 
-@blueprint.get("/shares/new", endpoint="shares_new")
-def ask_new() -> ResponseReturnValue:
-    scope = asked_scope()
-    shown: dict[str, Any] = {**DEFAULTS, "name": scope.title}
-    if scope.id is not None:
-        shown["link_id" if scope.link else "project_id"] = scope.id
-    return form_page(form_of(None, data=shown))
-
-
 def asked_scope() -> PageScope:
     """The scope that the address names. Raises NotFound for what is not the user's."""
     params = read_params()
@@ -88,24 +131,6 @@ def asked_scope() -> PageScope:
                 raise NotFound("page")
             return find(current_access(), int(text))
     return all_links_scope(current_access())
-
-
-def ask_new_again() -> ResponseReturnValue:
-    """The form again, with what was typed: the password was missing or wrong."""
-    return form_page(form_of(submitted_form()))
-
-
-@blueprint.post("/shares/new", endpoint="shares_new_write")
-@reauthenticated(ask_new_again)
-def create() -> ResponseReturnValue:
-    form = form_of(submitted_form())
-    return write_row(form, lambda: services.create(current_access(), form.changes), show_created, form_page)
-
-
-def show_created(created: tuple[StatisticsShare, str]) -> Response:
-    response = show_address(created[0], _("The statistics are shared"))
-    response.headers["HX-Trigger"] = "shares-changed"
-    return response
 
 
 @blueprint.get("/shares/<int:id>", endpoint="shares_show")
@@ -138,43 +163,6 @@ def snippet(share: StatisticsShare, address: str) -> str:
     )
 
 
-@blueprint.get("/shares/<int:id>/edit", endpoint="shares_edit")
-def ask_edit(id: int) -> ResponseReturnValue:
-    return form_page(edit_form_of(None, usable(id)))
-
-
-def ask_edit_again(id: int) -> ResponseReturnValue:
-    """The form again, with what was typed: the owner's password was missing or wrong."""
-    return form_page(edit_form_of(submitted_form(), usable(id)))
-
-
-@blueprint.post("/shares/<int:id>/edit", endpoint="shares_edit_write")
-@reauthenticated(ask_edit_again)
-def update(id: int) -> ResponseReturnValue:
-    return edit_row(partial(usable, id), edit_form_of, services.update, show_saved, form_page)
-
-
-def show_saved(row: StatisticsShare) -> ResponseReturnValue:
-    return show_list_again(_("%(name)s is saved.", name=row.name))
-
-
-def usable(id: int) -> StatisticsShare:
-    """The user's share address with this id. Raises NotFound for one that has ended."""
-    row = get_owned(current_access(), StatisticsShare, id)
-    if services.state_of(row) != "active":
-        raise NotFound("page")
-    return row
-
-
-def form_of(sent: RequestData | None, stored: StatisticsShare | None = None, **options: Any) -> ShareForm:
-    zone = rendering.owner_zone()
-    return ShareForm(sent, owner=current_access(), stored=stored, zone=zone, **options)
-
-
-def edit_form_of(sent: RequestData | None, stored: StatisticsShare) -> ResourceForm:
-    return read_edit(partial(form_of, stored=stored), sent)
-
-
 @blueprint.get("/shares/<int:id>/revoke", endpoint="shares_revoke")
 def ask_revoke(id: int) -> ResponseReturnValue:
     row = get_owned(current_access(), StatisticsShare, id)
@@ -196,19 +184,6 @@ def show_list_again(message: str) -> ResponseReturnValue:
         return rendering.redirect_with(message, url_for("dashboard.shares"))
     part = render_template(f"{FOLDER}/_list.html", **rows())
     return rendering.swap_part(message, part, "#results", "innerHTML")
-
-
-def form_page(form: ResourceForm, status: int = 200) -> ResponseReturnValue:
-    row: StatisticsShare | None = form.stored
-    return render_page(
-        "form",
-        status,
-        form=form,
-        row=row,
-        heading=_("Edit share address") if row else _("Share these statistics"),
-        options=[{"id": name, "name": title, "kind": ""} for name, title in PARTS.items()],
-        of=titles([row])[row.id] if row else scope_title(form),
-    )
 
 
 def scope_title(form: ResourceForm) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from app.geo.names import CONTINENT_NAMES, COUNTRY_NAMES
 from app.i18n.messages import lazy_gettext as _l
 from app.links import targeting
-from app.links.language_names import LANGUAGES
+from app.links.language_names import PRIMARY_LANGUAGES
 
 
 class DimensionWords(NamedTuple):
@@ -114,71 +114,11 @@ WORDS: Mapping[str, DimensionWords] = {
         as_csv=_l("Destinations as CSV"),
     ),
 }
-MORE_LANGUAGES = {
-    "af": _l("Afrikaans"),
-    "az": _l("Azerbaijani"),
-    "be": _l("Belarusian"),
-    "bg": _l("Bulgarian"),
-    "bn": _l("Bengali"),
-    "bs": _l("Bosnian"),
-    "ca": _l("Catalan"),
-    "cs": _l("Czech"),
-    "cy": _l("Welsh"),
-    "da": _l("Danish"),
-    "el": _l("Greek"),
-    "et": _l("Estonian"),
-    "eu": _l("Basque"),
-    "fa": _l("Persian"),
-    "fi": _l("Finnish"),
-    "fil": _l("Filipino"),
-    "ga": _l("Irish"),
-    "gl": _l("Galician"),
-    "gu": _l("Gujarati"),
-    "he": _l("Hebrew"),
-    "hr": _l("Croatian"),
-    "hu": _l("Hungarian"),
-    "hy": _l("Armenian"),
-    "id": _l("Indonesian"),
-    "is": _l("Icelandic"),
-    "ka": _l("Georgian"),
-    "kk": _l("Kazakh"),
-    "km": _l("Khmer"),
-    "kn": _l("Kannada"),
-    "lo": _l("Lao"),
-    "lt": _l("Lithuanian"),
-    "lv": _l("Latvian"),
-    "mk": _l("Macedonian"),
-    "ml": _l("Malayalam"),
-    "mn": _l("Mongolian"),
-    "mr": _l("Marathi"),
-    "ms": _l("Malay"),
-    "my": _l("Burmese"),
-    "nb": _l("Norwegian"),
-    "ne": _l("Nepali"),
-    "nn": _l("Norwegian (Nynorsk)"),
-    "no": _l("Norwegian"),
-    "pa": _l("Punjabi"),
-    "ro": _l("Romanian"),
-    "si": _l("Sinhala"),
-    "sk": _l("Slovak"),
-    "sl": _l("Slovenian"),
-    "sq": _l("Albanian"),
-    "sr": _l("Serbian"),
-    "sv": _l("Swedish"),
-    "sw": _l("Swahili"),
-    "ta": _l("Tamil"),
-    "te": _l("Telugu"),
-    "th": _l("Thai"),
-    "ur": _l("Urdu"),
-    "uz": _l("Uzbek"),
-    "vi": _l("Vietnamese"),
-    "zu": _l("Zulu"),
-}
 NAMES: Mapping[str, Mapping[str, str]] = {
     "country_code": COUNTRY_NAMES,
     "continent_code": CONTINENT_NAMES,
     "device_type": targeting.DEVICES,
-    "browser_language": {**MORE_LANGUAGES, **LANGUAGES},
+    "browser_language": PRIMARY_LANGUAGES,
 }
 DEVICE_ICONS = {"desktop": "monitor", "mobile": "smartphone", "tablet": "tablet"}
 

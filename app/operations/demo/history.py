@@ -25,8 +25,7 @@ from app.journal.writer import Journal
 from app.links import services
 from app.links.forms import LinkForm
 from app.links.models import Link
-from app.operations.demo.kinds import every_kind
-from app.operations.demo.links import DemoLink, Fields, Surroundings, bulk, everyday
+from app.operations.demo.links import DemoLink, Fields, Surroundings, bulk, every_kind, everyday
 from app.operations.demo.visits import Visited
 
 IN_BULK = 3
@@ -104,16 +103,22 @@ def change_later(access: Access, made: Sequence[Visited], settings: Settings) ->
 
 def take_in(visits: Sequence[Visit], made: Sequence[Visited], settings: Settings) -> None:
     """Writes the visits to the journal, and waits until the worker or this process has ingested them."""
-    journal = Journal(directory_of(settings.data_dir))
-    dropped = sum(not journal.append(encode(visit)) for visit in visits)
-    journal.close()
-    if dropped:
+    if write_visits(visits, settings):
         raise click.ClickException("the journal takes no more visits: is there space left?")
     ingest = Ingest(settings)
     try:
         ingest_visits(ingest, [one.link.id for one in made], len(visits))
     finally:
         ingest.close()
+
+
+def write_visits(visits: Sequence[Visit], settings: Settings) -> int:
+    """Write the visits to the journal, and return how many it does not take."""
+    journal = Journal(directory_of(settings.data_dir))
+    try:
+        return sum(not journal.append(encode(visit)) for visit in visits)
+    finally:
+        journal.close()
 
 
 def ingest_visits(ingest: Ingest, links: Sequence[int], count: int) -> None:

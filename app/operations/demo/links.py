@@ -1,16 +1,24 @@
-"""Demo links: the fields to make them with, and how they are visited."""
+"""Demo links: the fields to make them with, and how they are visited.
+
+`demo.toml` explains the rows of the links and of their visitors.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
 from random import Random
+from typing import Any
 
 from app.input.data import Value
 
 Fields = dict[str, Value]
 SITE = "https://example.com"
+CONTENT = tomllib.loads((Path(__file__).parent / "demo.toml").read_text("utf-8"))
 
 
 @dataclass(frozen=True)
@@ -23,10 +31,25 @@ class Surroundings:
     pixels: list[int]
     handlers: list[int]
     domain: int | None
+    pictures: Fields = field(default_factory=dict)
 
-    def moment(self, days: float) -> str:
-        """The time so many days from now, as a form takes it."""
-        return (self.now + dt.timedelta(days=days)).strftime("%Y-%m-%d %H:%M")
+    def days_of(self, text: str) -> float:
+        """Days from now: `+14`, or a part of the demo's days, `-1/3`."""
+        return float(Fraction(text) * self.days if "/" in text else Fraction(text))
+
+    def moments(self, texts: Mapping[str, str]) -> Fields:
+        """Times by the names of fields, as a form takes them."""
+        moments = {name: self.now + dt.timedelta(days=self.days_of(text)) for name, text in texts.items()}
+        return {name: moment.strftime("%Y-%m-%d %H:%M") for name, moment in moments.items()}
+
+    def attached(self, what: str) -> Fields:
+        """The fields that attach all pixels, all handlers, the domain or the pictures to a link."""
+        if what == "domain":
+            return {"domain_id": str(self.domain)}
+        if what == "pictures":
+            return self.pictures
+        name, ids = ("pixels_ids", self.pixels) if what == "pixels" else ("email_reports", self.handlers)
+        return {f"{name}[{index}]": str(id_) for index, id_ in enumerate(ids)}
 
 
 @dataclass(frozen=True)
@@ -60,8 +83,30 @@ def targeted(url: str, type_: str, pages: dict[str, str]) -> Fields:
     return fields
 
 
-def members(name: str, ids: list[int]) -> Fields:
-    return {f"{name}[{index}]": str(id_) for index, id_ in enumerate(ids)}
+def every_kind(around: Surroundings) -> Iterator[DemoLink]:
+    """The links of the table. Without a domain of the demo's own none is on one."""
+    for row in CONTENT["links"]:
+        if row.get("attached") != "domain" or around.domain is not None:
+            yield demo_link(row, around)
+
+
+def demo_link(row: Mapping[str, Any], around: Surroundings) -> DemoLink:
+    if "targeting" in row:
+        [(type_, pages)] = row["targeting"].items()
+        fields = targeted(row["url"], type_, pages)
+    else:
+        fields = named(row["url"], row["page"], row["title"])
+    if "project" in row:
+        fields["project_id"] = str(around.projects[row["project"]])
+    attached = around.attached(row["attached"]) if "attached" in row else {}
+    return DemoLink(
+        {**fields, **row.get("fields", {}), **around.moments(row.get("moments", {})), **attached},
+        {**row.get("later", {}), **around.moments(row.get("later_moments", {}))},
+        share=row.get("share", 1.0),
+        most=row.get("most"),
+        until=around.days_of(row.get("until", "0")),
+        launch=row.get("launch", False),
+    )
 
 
 def bulk() -> Fields:
@@ -70,39 +115,10 @@ def bulk() -> Fields:
     return {"is_bulk": "1", "location_urls": lines, "title": "Leaflets", "tags[]": "print"}
 
 
-NOUNS = (
-    "guide",
-    "poster",
-    "flyer",
-    "menu",
-    "talk",
-    "survey",
-    "podcast",
-    "recipe",
-    "map",
-    "photo",
-    "report",
-    "faq",
-)
-PLACES = (
-    "berlin",
-    "paris",
-    "lisbon",
-    "oslo",
-    "kyoto",
-    "quito",
-    "accra",
-    "austin",
-    "perth",
-    "turin",
-    "bergen",
-)
-
-
 def everyday(rng: Random, count: int, around: Surroundings) -> Iterator[DemoLink]:
     """Ordinary links that make up the number, each with an alias of its own."""
     for number in range(1, count + 1):
-        noun, place = rng.choice(NOUNS), rng.choice(PLACES)
+        noun, place = rng.choice(CONTENT["nouns"]), rng.choice(CONTENT["places"])
         fields = named(f"{noun}-{place}-{number}", f"{place}/{noun}", f"{noun.title()}, {place.title()}")
         fields["tags[]"] = rng.choice(("print", "social", "mail"))
         fields["project_id"] = str(rng.choice((0, *around.projects)))

@@ -7,19 +7,17 @@ same seed makes the same visits.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
-from app.geo.continents import CONTINENT_OF
+from app.geo.names import CONTINENT_OF
 from app.journal.codec import Visit
 from app.links.models import Link
-from app.operations.demo import people
-from app.operations.demo.links import DemoLink
-from app.operations.demo.people import Land, Person, Referrer
+from app.operations.demo.links import CONTENT, DemoLink
 from app.redirects.bots import bot_name
 
 HOUR = dt.timedelta(hours=1)
@@ -31,6 +29,15 @@ COMES_AGAIN = 0.22
 SEES_ANOTHER = 0.12
 IDENTITY = ("visitor", "country_code", "continent_code", "city_name", "agent", "language")
 UTM = ("utm_source", "utm_medium", "utm_campaign")
+
+
+class Person(NamedTuple):
+    """One visitor, as far as a visit records them."""
+
+    country_code: str
+    city: str
+    language: str
+    agent: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -129,40 +136,41 @@ def launch(part: float) -> float:
 
 def new_visit(rng: Random, link: Link, moment: dt.datetime) -> Visit:
     person = new_person(rng)
-    referrer: Referrer = draw_row(rng, people.REFERRERS)
-    _, *utm = draw_row(rng, people.UTM)
+    referrer = draw_row(rng, "referrers")
+    campaign = draw_row(rng, "campaigns")
     return Visit(
         to_ms(moment),
         link.id,
         link.workspace_id,
         is_bot=0,
         visitor=f"{rng.getrandbits(44):011x}",
-        country_code=person.land.code,
-        continent_code=CONTINENT_OF.get(person.land.code, ""),
+        country_code=person.country_code,
+        continent_code=CONTINENT_OF.get(person.country_code, ""),
         city_name=person.city,
-        agent=f"Mozilla/5.0 {person.agent.text}",
+        agent=f"Mozilla/5.0 {person.agent['text']}",
         language=person.language,
-        referrer_host=referrer.host,
-        referrer_path=rng.choice(referrer.paths),
-        **dict(zip(UTM, utm, strict=True)),
+        referrer_host=referrer["host"],
+        referrer_path=rng.choice(referrer["paths"]),
+        **{name: campaign[name] for name in UTM},
         destination=destination(rng, link, person),
     )
 
 
 def new_person(rng: Random) -> Person:
-    land: Land = draw_row(rng, people.LANDS)
-    return Person(land, rng.choice(land.cities), rng.choice(land.languages), draw_row(rng, people.AGENTS))
+    land = draw_row(rng, "lands")
+    city, language = rng.choice(land["cities"]), rng.choice(land["languages"])
+    return Person(land["code"], city, language, draw_row(rng, "agents"))
 
 
 # how each type of targeting matches such a visitor; rotation draws instead
 MATCHES: dict[str, Callable[[str, Person], bool]] = {
-    "continent_code": lambda key, person: CONTINENT_OF.get(person.land.code) == key,
-    "country_code": lambda key, person: person.land.code == key,
+    "continent_code": lambda key, person: CONTINENT_OF.get(person.country_code) == key,
+    "country_code": lambda key, person: person.country_code == key,
     "city_name": lambda key, person: key.partition(",")[0] == person.city,
-    "device_type": lambda key, person: person.agent.device == key,
+    "device_type": lambda key, person: person.agent["device"] == key,
     "browser_language": lambda key, person: f"{person.language}-".startswith(f"{key}-"),
-    "os_name": lambda key, person: person.agent.system == key,
-    "browser_name": lambda key, person: person.agent.browser == key,
+    "os_name": lambda key, person: person.agent["system"] == key,
+    "browser_name": lambda key, person: person.agent["browser"] == key,
 }
 
 
@@ -180,7 +188,7 @@ def bots_of(rng: Random, one: Visited, people_count: int, now: dt.datetime) -> I
     """Visits of crawlers and preview bots, in proportion to those of people."""
     count = round(people_count * BOTS_FOR_EACH_PERSON)
     for moment in draw_moments(rng, one, count, now):
-        agent = draw_row(rng, people.BOTS).agent
+        agent = draw_row(rng, "bots")["agent"]
         yield Visit(
             time_ms=to_ms(moment),
             link_id=one.link.id,
@@ -195,14 +203,14 @@ def bots_of(rng: Random, one: Visited, people_count: int, now: dt.datetime) -> I
         )
 
 
-def draw_row(rng: Random, rows: tuple[Any, ...]) -> Any:
-    """A random row. The first member of each is its weight."""
-    return rng.choices(rows, cum_weights=sums(rows))[0]
+def draw_row(rng: Random, kind: str) -> Any:
+    """A random row of the demo's content."""
+    return rng.choices(CONTENT[kind], cum_weights=sums(kind))[0]
 
 
 @cache
-def sums(rows: tuple[Any, ...]) -> list[int]:
-    return list(accumulate(row[0] for row in rows))
+def sums(kind: str) -> list[int]:
+    return list(accumulate(row["weight"] for row in CONTENT[kind]))
 
 
 def to_ms(moment: dt.datetime) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.dashboard.links.shared_text import read_shared
+from app.dashboard.links.capture import read_shared
 
 HERE = "https://example.com/here"
 # what is shared: url, text, title; and the address, the title and the other addresses that are found

@@ -170,7 +170,7 @@ def test_an_address_has_its_place_and_its_source_is_named(
 ) -> None:
     write_geo_file(app.config["WAYPOST"].data_dir / "geo.mmdb")
     page = words(desk.get(f"/links/{make_link(alice).id}/try", query_string={"ip": ADDRESS}).text)
-    assert "London, Britain (UK)" in page
+    assert "London, United Kingdom" in page
     assert "GeoLite Data created by MaxMind" in page
 
 

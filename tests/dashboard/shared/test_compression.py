@@ -7,7 +7,7 @@ import gzip
 import pytest
 from flask import Flask
 
-from app.dashboard.shared.compression import FILLER, packed
+from app.dashboard.shared.page_headers import FILLER, packed
 from tests.dashboard.conftest import Desk
 
 ZIPPED = {"Accept-Encoding": "gzip, deflate, br"}

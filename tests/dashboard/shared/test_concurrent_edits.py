@@ -11,8 +11,7 @@ import pytest
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
-from app.dashboard.shared import row_writes
-from app.dashboard.shared.concurrent_edits import EditedMeanwhile
+from app.dashboard.shared import form_views
 from app.links.history import history_of
 from app.links.models import Link
 from tests.dashboard.conftest import Desk
@@ -152,30 +151,36 @@ def test_a_change_between_reading_and_writing_is_seen(
 ) -> None:
     """The first try meets a change after its form was read; the second asks."""
     shown = shown_on(desk.get(f"/links/{link.id}").text)
-    write, tries = row_writes.write_row, []
+    begin, tries = form_views.begin_write, []
 
-    def changed_before(*arguments: Any, **options: Any) -> Any:
+    def change_before(session_: Any) -> None:
         tries.append(1)
         if len(tries) == 1:
             session.get_one(Link, link.id).title = "Theirs"
             session.commit()
-        return write(*arguments, **options)
+        begin(session_)
 
-    monkeypatch.setattr(row_writes, "write_row", changed_before)
+    monkeypatch.setattr(form_views, "begin_write", change_before)
     answer = save(shown, {"title": "Mine"})
-    assert (answer.status_code, len(tries)) == (409, 2)
+    assert (answer.status_code, len(tries)) == (409, 1)
     assert "Theirs" in answer.text
 
 
 def test_one_that_changes_at_every_try_is_a_conflict(
-    desk: Desk, link: Link, save: Callable[..., Any], monkeypatch: Any
+    desk: Desk, link: Link, save: Callable[..., Any], session: scoped_session[Session], monkeypatch: Any
 ) -> None:
-    def never(*_: Any, **__: Any) -> Any:
-        raise EditedMeanwhile
+    begin, tries = form_views.begin_write, []
+
+    def change_before(session_: Any) -> None:
+        tries.append(1)
+        session.get_one(Link, link.id).notes = f"Theirs {len(tries)}"
+        session.commit()
+        begin(session_)
 
     shown = shown_on(desk.get(f"/links/{link.id}").text)
-    monkeypatch.setattr(row_writes, "write_row", never)
+    monkeypatch.setattr(form_views, "begin_write", change_before)
     assert save(shown, {"title": "Mine"}).status_code == 409
+    assert len(tries) == form_views.MOST_READS
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""API of the simulation: what a link answers to a simulated visitor."""
+"""API of what a link does: its QR code, and what it answers to a simulated visitor."""
 
 from __future__ import annotations
 
@@ -10,17 +10,23 @@ from app.accounts.ownership import get_owned
 from app.api import envelope
 from app.api.auth import request_access
 from app.api.blueprint import blueprint
+from app.api.related_rows import addresses
 from app.core.clock import format_utc
+from app.core.errors import FieldError, Invalid
 from app.input.data import RequestData
+from app.input.parsers import Rejected
+from app.links import qr
 from app.links.models import Link
+from app.links.qr_forms import QrForm
 from app.redirects.request_context import redirect_context
 from app.redirects.simulation.explanation import Explanation, explain
 from app.redirects.simulation.params import read_profile
+from app.web import urls
 from app.web.body import read_query
 
 
 @blueprint.get("/links/<row_id:id>/explain", endpoint="links_explain", strict_slashes=False)
-def read(id: int) -> Response:
+def explain_link(id: int) -> Response:
     asked = RequestData(read_query())
     link = get_owned(request_access(), Link, id)
     return envelope.json_response({"data": described(explain(redirect_context(), link, read_profile(asked)))})
@@ -57,3 +63,29 @@ def visitor(explanation: Explanation) -> dict[str, Any]:
         "referrer": said.referrer,
         "unlocked": sorted(said.unlocked),
     }
+
+
+DRAW = {"svg": (qr.render_svg, "image/svg+xml"), "png": (qr.render_png, "image/png")}
+
+
+@blueprint.get("/links/<row_id:id>/qr", endpoint="links_qr", strict_slashes=False)
+def show_qr(id: int) -> Response:
+    """The QR code as an image."""
+    asked = RequestData(
+        [pair for pair in read_query() if pair[0] != "logo"]
+    )  # no address of a file is fetched
+    link = get_owned(request_access(), Link, id)
+    form = QrForm(asked, owner=request_access())
+    form.require_valid()
+    draw, kind = DRAW[form.format.data or "svg"]
+    return Response(draw(drawing(link, form.look)), mimetype=kind)
+
+
+def drawing(link: Link, look: qr.Look) -> qr.Drawing:
+    domains = addresses([link.domain_id] if link.domain_id else [])
+    address = urls.short_url(link.url, domains.get(link.domain_id or 0))
+    try:
+        return qr.draw(address, look)
+    except Rejected as rejected:
+        problem = rejected.args[0]
+        raise Invalid(FieldError(problem.title, problem.code, problem.field)) from None
