@@ -7,12 +7,17 @@ sync of the disk, and must not wait for the locks of what is.
 # see docs/decisions/2026-11-20-rates.md
 from __future__ import annotations
 
+import json
 import os
+import re
 import sqlite3
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
 from itertools import count
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -26,21 +31,21 @@ from sqlalchemy import (
     QueuePool,
     String,
     Table,
-    bindparam,
     create_engine,
     event,
-    text,
 )
 from sqlalchemy.dialects.postgresql import ARRAY
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Mapped, mapped_column
 from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 
 from app.core.config import Settings
 from app.core.extensions import db
 from app.core.patience import COUNTS
-from app.core.postgresql import watch_waiting
+from app.core.postgresql import psycopg, watch_waiting
 from app.core.redis_client import connection_options, redis
+
+Run = Callable[..., Any]
 
 FILE = "rate_limits.db"  # in DATA_DIR
 BUSY_SECONDS = 2.0
@@ -49,31 +54,28 @@ RECYCLE_SECONDS = 600
 PRUNE_EVERY = 500  # counts of one process
 MAX_ROWS = 100_000  # beyond it, those that expire first are forgotten: some 20 MB
 
-HITS = JSON().with_variant(ARRAY(Float), "postgresql")
 # the row is locked until the transaction ends
-LOCK = text("""
+LOCK = """
     INSERT INTO rate_limit_count (key, hits, count, expires) VALUES (:key, :hits, 0, :expires)
     ON CONFLICT (key) DO UPDATE SET expires = excluded.expires RETURNING hits
-""").bindparams(bindparam("hits", type_=HITS)).columns(hits=HITS)  # fmt: skip
-KEEP = text("UPDATE rate_limit_count SET hits = :hits WHERE key = :key").bindparams(
-    bindparam("hits", type_=HITS)
-)
-LOOK = text("SELECT hits FROM rate_limit_count WHERE key = :key").columns(hits=HITS)
-COUNT = text("""
+"""
+KEEP = "UPDATE rate_limit_count SET hits = :hits WHERE key = :key"
+LOOK = "SELECT hits FROM rate_limit_count WHERE key = :key"
+COUNT = """
     INSERT INTO rate_limit_count AS known (key, hits, count, expires)
     VALUES (:key, :hits, :amount, :expires)
     ON CONFLICT (key) DO UPDATE SET
         count = CASE WHEN known.expires <= :now THEN excluded.count ELSE known.count + excluded.count END,
         expires = CASE WHEN known.expires <= :now THEN excluded.expires ELSE known.expires END
     RETURNING count
-""").bindparams(bindparam("hits", type_=HITS))  # fmt: skip
-FIND = text("SELECT count, expires FROM rate_limit_count WHERE key = :key")
-REMOVE = text("DELETE FROM rate_limit_count WHERE key = :key")
-PRUNE = text("""
+"""
+FIND = "SELECT count, expires FROM rate_limit_count WHERE key = :key"
+REMOVE = "DELETE FROM rate_limit_count WHERE key IN (:key, :moving)"
+PRUNE = """
     DELETE FROM rate_limit_count WHERE expires <= :now OR expires <= (
         SELECT expires FROM rate_limit_count ORDER BY expires DESC LIMIT 1 OFFSET :rows
     )
-""")
+"""
 
 
 class RateLimitCount(db.Model):  # type: ignore[name-defined]  # which mypy can't see
@@ -85,7 +87,7 @@ class RateLimitCount(db.Model):  # type: ignore[name-defined]  # which mypy can'
     """
 
     key: Mapped[str] = mapped_column(String(200), primary_key=True)
-    hits: Mapped[list[float]] = mapped_column(HITS)
+    hits: Mapped[list[float]] = mapped_column(JSON().with_variant(ARRAY(Float), "postgresql"))
     count: Mapped[int] = mapped_column(Integer)
     expires: Mapped[float] = mapped_column(Float, index=True)
 
@@ -118,7 +120,11 @@ class SharedStorage(RedisStorage):
 
 
 class TableStorage(Storage, MovingWindowSupport):
-    """One row for each window. Its connections are its own: the main pool waits longer for an answer."""
+    """One row for each window. Its connections are its own: the main pool waits longer for an answer.
+
+    Every request with a key counts, so statements go to the driver: SQLAlchemy, which keeps the connections,
+    would take three times as long. Each is a transaction, unless one was begun.
+    """
 
     STORAGE_SCHEME = None
 
@@ -132,7 +138,8 @@ class TableStorage(Storage, MovingWindowSupport):
 
     @property
     def base_exceptions(self) -> tuple[type[Exception], ...]:
-        return (SQLAlchemyError, OSError)
+        driver = sqlite3.Error if self.settings.is_sqlite else psycopg.Error
+        return (driver, PoolTimeout, OSError)
 
     def make_engine(self) -> Engine:
         if self.settings.is_sqlite:
@@ -143,27 +150,61 @@ class TableStorage(Storage, MovingWindowSupport):
             max_overflow=0,
             pool_timeout=COUNTS.silence,
             pool_recycle=RECYCLE_SECONDS,
-            hide_parameters=True,
         )
         watch_waiting(found, COUNTS)
         return found
 
     def own_engine(self) -> Engine:
         """The engine of this process: connections must not be carried over a fork."""
-        with self.lock:
-            if self.engine is None or self.pid != os.getpid():
-                self.engine, self.pid = self.make_engine(), os.getpid()
-            return self.engine
+        if self.engine is None or self.pid != os.getpid():
+            with self.lock:
+                if self.engine is None or self.pid != os.getpid():
+                    self.engine, self.pid = self.make_engine(), os.getpid()
+        return self.engine
 
     def close(self) -> None:
         if self.engine is not None and self.pid == os.getpid():
             self.engine.dispose()
 
-    def run(self, statement: Any, **values: Any) -> Any:
-        """The first row of one statement's result, if any."""
-        with self.own_engine().begin() as connection:
-            found = connection.execute(statement, values)
-            return found.first() if found.returns_rows else None
+    @contextmanager
+    def connection(self) -> Iterator[Run]:
+        """A function that runs a statement with its values, and returns the first row, if any."""
+        pooled = self.own_engine().raw_connection()
+        driver: Any = pooled.driver_connection
+        if not self.settings.is_sqlite:
+            driver.autocommit = True
+
+        def run(statement: str, **values: Any) -> Any:
+            if not self.settings.is_sqlite:
+                cursor = driver.execute(of_psycopg(statement), values)
+                return cursor.fetchone() if cursor.description else None
+            if "hits" in values:
+                values["hits"] = json.dumps(values["hits"])
+            return driver.execute(statement, values).fetchone()
+
+        try:
+            yield run
+        except self.base_exceptions:
+            pooled.invalidate()
+            raise
+        finally:
+            pooled.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[Run]:
+        with self.connection() as run:
+            run("BEGIN IMMEDIATE" if self.settings.is_sqlite else "BEGIN")
+            yield run
+            run("COMMIT")
+
+    def run(self, statement: str, **values: Any) -> Any:
+        with self.connection() as run:
+            return run(statement, **values)
+
+    def hits_of(self, row: Any, expiry: float = inf) -> list[float]:
+        """The hits of the last `expiry` seconds, the newest first."""
+        found = json.loads(row[0]) if row and self.settings.is_sqlite else row[0] if row else []
+        return [hit for hit in found if hit > time.time() - expiry]
 
     def acquire_entry(self, key: str, limit: int, expiry: int, amount: int = 1) -> bool:
         """Counts `amount` hits unless that makes more than `limit` within the last `expiry` seconds."""
@@ -171,56 +212,57 @@ class TableStorage(Storage, MovingWindowSupport):
             return False  # without a write: these are the most under an attack
         self.prune_at_times()
         now = time.time()
-        with self.own_engine().begin() as connection:
-            found = connection.scalar(LOCK, {"key": moving(key), "hits": [], "expires": now + expiry})
-            hits = [hit for hit in found if hit > now - expiry]
-            if len(hits) + amount > limit:
-                return False
-            connection.execute(KEEP, {"key": moving(key), "hits": [*[now] * amount, *hits]})
-        return True
+        with self.transaction() as run:
+            hits = self.hits_of(run(LOCK, key=moving(key), hits=[], expires=now + expiry), expiry)
+            is_allowed = len(hits) + amount <= limit
+            if is_allowed:
+                run(KEEP, key=moving(key), hits=[*[now] * amount, *hits])
+        return is_allowed
 
     def get_moving_window(self, key: str, limit: int, expiry: int) -> tuple[float, int]:  # noqa: ARG002
         """The time of the oldest hit within the window, and the number of hits."""
-        now, row = time.time(), self.run(LOOK, key=moving(key))
-        hits = [hit for hit in row.hits if hit > now - expiry] if row else []
-        return (hits[-1] if hits else now), len(hits)
+        hits = self.hits_of(self.run(LOOK, key=moving(key)), expiry)
+        return (hits[-1] if hits else time.time()), len(hits)
 
     def remove_newest(self, key: str) -> None:
         """Take back the last hit of a moving window."""
-        with self.own_engine().begin() as connection:
-            if hits := connection.scalar(LOOK, {"key": moving(key)}):
-                connection.execute(KEEP, {"key": moving(key), "hits": hits[1:]})
+        with self.transaction() as run:
+            if hits := self.hits_of(run(LOOK, key=moving(key))):
+                run(KEEP, key=moving(key), hits=hits[1:])
 
     def incr(self, key: str, expiry: int, amount: int = 1) -> int:
         """Adds to the open fixed window, or opens one of `expiry` seconds. Returns its count."""
         self.prune_at_times()
         now = time.time()
-        window: Mapping[str, Any] = {"amount": amount, "now": now, "expires": now + expiry}
-        return int(self.run(COUNT, key=key, hits=[], **window)[0])
+        return int(self.run(COUNT, key=key, hits=[], amount=amount, now=now, expires=now + expiry)[0])
 
     def get(self, key: str) -> int:
-        row = self.run(FIND, key=key)
-        return row.count if row and row.expires > time.time() else 0
+        number, expires = self.run(FIND, key=key) or (0, 0.0)
+        return int(number) if expires > time.time() else 0
 
     def get_expiry(self, key: str) -> float:
-        row = self.run(FIND, key=key)
-        return row.expires if row else time.time()
+        return float((self.run(FIND, key=key) or (0, time.time()))[1])
 
     def check(self) -> bool:
-        return self.run(text("SELECT 1")) is not None
+        return self.run("SELECT 1") is not None
 
     def reset(self) -> int | None:
-        self.run(text("DELETE FROM rate_limit_count"))
+        self.run("DELETE FROM rate_limit_count")
         return None
 
     def clear(self, key: str) -> None:
-        self.run(REMOVE, key=key)
-        self.run(REMOVE, key=moving(key))
+        self.run(REMOVE, key=key, moving=moving(key))
 
     def prune_at_times(self) -> None:
         """Deletes expired windows, and those beyond MAX_ROWS, with every PRUNE_EVERY counts."""
         if next(self.written) % PRUNE_EVERY == 0:
             self.run(PRUNE, now=time.time(), rows=MAX_ROWS)
+
+
+@cache
+def of_psycopg(statement: str) -> bytes:
+    """The statement with psycopg's placeholders instead of SQLite's."""
+    return re.sub(r":(\w+)", r"%(\1)s", statement).encode()
 
 
 def moving(key: str) -> str:
@@ -230,7 +272,7 @@ def moving(key: str) -> str:
 
 def open_file(path: Path) -> Engine:
     """An engine over the file of counts. Threads take turns on one connection, as SQLite has one writer."""
-    arguments = {"timeout": BUSY_SECONDS, "isolation_level": "IMMEDIATE", "check_same_thread": False}
+    arguments = {"timeout": BUSY_SECONDS, "isolation_level": None, "check_same_thread": False}
     engine = create_engine(
         f"sqlite:///{path}",
         poolclass=QueuePool,
@@ -238,7 +280,6 @@ def open_file(path: Path) -> Engine:
         max_overflow=0,
         pool_timeout=BUSY_SECONDS,
         connect_args=arguments,
-        hide_parameters=True,
     )
 
     @event.listens_for(engine, "connect")

@@ -15,7 +15,6 @@ from pathlib import Path
 import psycopg
 import pytest
 import time_machine
-from sqlalchemy import text
 
 from app.core.config import Settings, load_settings
 from app.core.secret_keys.ring import SecretKeys, use_keys
@@ -265,7 +264,7 @@ def test_expired_windows_are_deleted_and_the_rows_are_bounded(
     for at in [*range(40), *range(700, 710)]:
         with time_machine.travel(NOW + at, tick=False):
             rate_limiter.take(LIMIT, str(at))
-        found.append(rate_limiter.storage.run(text("SELECT count(*) FROM rate_limit_count"))[0])
+        found.append(rate_limiter.storage.run("SELECT count(*) FROM rate_limit_count")[0])
     assert max(found) <= 25, "10 more than MAX_ROWS"
     assert found[-1] <= 11, "what has expired is deleted"
 
