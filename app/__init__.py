@@ -11,13 +11,12 @@ from app.core.config import Settings, load_settings
 from app.core.database import engine_options, prepare_engine
 from app.core.extensions import csrf, db, login, migrate
 from app.core.secret_keys.ring import SecretKeys, flask_settings, use_keys
-from app.core.wakeups.bell import use_wakeups
+from app.core.wakeups import use_wakeups
 from app.links import pictures, uploads
 from app.links.picture_bucket import open_picture_bucket
 from app.web import (
     application,
     error_pages,
-    figures,
     locale,
     media,
     rate_limits,
@@ -31,7 +30,6 @@ PARTS = (
     request_traces,
     rate_limits,
     application,
-    figures,
     security_headers,
     locale,
     i18n,

@@ -32,7 +32,6 @@ from app.accounts.models import ApiKey, User
 from app.core.config import Settings, load_settings
 from app.core.error_boundary import boundaries
 from app.core.extensions import db
-from app.core.patience import outage
 from app.core.secret_keys.ring import SecretKeys, use_keys
 from tests import postgres, speed
 from tests.clients import ApartClient, Api
@@ -135,11 +134,9 @@ def hashing_has_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def forget_errors() -> None:
-    """Forget the errors of earlier tests: rows have the same ids, and would be backed off. So would a
-    PostgreSQL be that one of them found silent."""
+    """Forget the errors of earlier tests: rows have the same ids, and would be backed off."""
     for boundary in list(boundaries):
         boundary.forget()
-    outage.end()
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,6 @@ import tempfile
 from pathlib import Path
 
 import psycopg
-import pytest
 
 from tests.postgres import QUICK, USER, make_cluster, run_as
 from tests.server import free_port, wait_for
@@ -28,7 +27,6 @@ class PostgresServer:
         self.port = free_port()
         self.url = f"postgresql://{USER}@127.0.0.1:{self.port}/waypost"
         self._process: subprocess.Popen[bytes] | None = None
-        self._rules: list[list[str]] = []  # of the packet filter, while the cable is cut
 
     def start(self) -> PostgresServer:
         command, uid = make_cluster(self.directory / "data")
@@ -75,28 +73,7 @@ class PostgresServer:
         for pid in self._processes():
             os.kill(pid, signal.SIGCONT)
 
-    def cut(self) -> None:
-        """Cut the cable: not a packet of its port comes through any more, in either direction."""
-        if os.geteuid() != 0 or not shutil.which("iptables"):
-            pytest.skip("no right to drop packets here")
-        for rule in self._drops():
-            done = subprocess.run(
-                ["iptables", "-w", "-I", *rule], capture_output=True, text=True, check=False
-            )
-            if done.returncode:
-                pytest.skip(f"packets can't be dropped here: {done.stderr.strip()}")
-            self._rules.append(rule)
-
-    def mend(self) -> None:
-        while self._rules:
-            subprocess.run(["iptables", "-w", "-D", *self._rules.pop()], check=True)
-
-    def _drops(self) -> list[list[str]]:
-        of_port = ["INPUT", "-i", "lo", "-p", "tcp"]
-        return [[*of_port, end, str(self.port), "-j", "DROP"] for end in ("--dport", "--sport")]
-
     def stop(self) -> None:
-        self.mend()
         if self._process is not None:
             self.thaw()
             self._process.send_signal(signal.SIGQUIT)

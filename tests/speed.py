@@ -16,8 +16,8 @@ from typing import Any
 from sqlalchemy import Dialect, Engine
 from werkzeug.routing.rules import Rule
 
-from app.core.prepared import Query, Statement
 from app.redirects import reader as redirects_reader
+from app.redirects.reader import Query, Statement
 
 MEMORY = "/dev/shm"
 MEMORY_BYTES = 4 << 30  # all tests together need about a quarter of it

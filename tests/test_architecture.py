@@ -65,8 +65,6 @@ MAY_BIND |= {
     for name in ("granian_worker", "dispatcher", "answers", "pauses", "request_bodies", "body_inputs")
 }
 MAY_BIND["app/cli/web.py"] = {"asyncio"}
-# cuts connections that the database's driver made
-MAY_BIND["app/core/replica.py"] = {"socket"}
 # speaks SMTP on a connection that app/net made, and never gives smtplib a host to dial
 MAY_BIND["app/notifications/smtp.py"] = {"smtplib"}
 

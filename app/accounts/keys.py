@@ -27,7 +27,6 @@ from app.core import clock
 from app.core.database import impatient
 from app.core.errors import NotFound
 from app.core.extensions import db
-from app.core.prepared import PreparedSelect
 from app.i18n.messages import lazy_gettext as _l
 
 log = logging.getLogger(__name__)
@@ -41,7 +40,7 @@ KEYS, USERS, WORKSPACES = ApiKey.__table__, User.__table__, Workspace.__table__
 MEMBERS = WorkspaceMember.__table__
 # built once, because every request to the API begins with it
 # a key whose user is no member of its workspace any more is not found
-BY_DIGEST = PreparedSelect(
+BY_DIGEST = (
     select(*KEYS.c, *USERS.c, *WORKSPACES.c, MEMBERS.c.role)
     .join_from(KEYS, USERS)
     .join(WORKSPACES, WORKSPACES.c.id == KEYS.c.workspace_id)
@@ -136,7 +135,7 @@ def read_key(digest: str) -> ApiKey | None:
 
     The look-up is by digest over a unique index, so its duration says nothing about any other key.
     """
-    row = BY_DIGEST.first(db.session, {"digest": digest})
+    row = db.session.connection().execute(BY_DIGEST, {"digest": digest}).first()
     if row is None:
         return None
     before, key = _made.get(digest, (None, None))

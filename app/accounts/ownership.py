@@ -11,7 +11,6 @@ from app.accounts.access import Access
 from app.core.database import PersonalRow, read_columns
 from app.core.errors import NotFound
 from app.core.extensions import db
-from app.core.prepared import PreparedSelect
 
 Row = TypeVar("Row", bound=Any)
 MAX_ID = 2**63 - 1  # the largest integer that both databases take
@@ -34,7 +33,8 @@ def read_owned(access: Access, model: type[Any], id: int) -> Any:
     """The columns of the workspace's row, for showing it. Raises NotFound as `get_owned` does."""
     row = None
     if 0 < id <= MAX_ID:
-        row = columns_query_of(cast("Any", model)).first(db.session, values_of(access, id))
+        query = columns_query_of(cast("Any", model))
+        row = db.session.connection().execute(query, values_of(access, id)).first()
     if row is None:
         raise NotFound(words_of(model))
     return row
@@ -47,8 +47,8 @@ def query_of(model: Any) -> Select[Any]:
 
 
 @cache
-def columns_query_of(model: Any) -> PreparedSelect:
-    return PreparedSelect(only_owned(read_columns(model), model))
+def columns_query_of(model: Any) -> Select[Any]:
+    return only_owned(read_columns(model), model)
 
 
 def only_owned(found: Select[Any], model: Any) -> Select[Any]:

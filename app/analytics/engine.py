@@ -13,7 +13,6 @@ from app.core.config import Settings
 from app.core.database import CLICKS, clicks_path
 from app.core.database_damage import watch_engine
 from app.core.patience import INGEST
-from app.core.poolers import suit_pooler
 from app.core.postgresql import watch_waiting
 from app.core.write_stop import translate_refusals
 
@@ -31,8 +30,6 @@ def open_engine(settings: Settings) -> Engine:
         engine = create_engine(url, pool_pre_ping=True)
         watch_engine(engine, settings.data_dir)
         translate_refusals(engine)
-        if settings.is_pooled:
-            suit_pooler(engine)  # before what opens the connection
         watch_waiting(engine, INGEST)
         return engine
     engine = create_engine(f"sqlite:///{clicks_path(settings)}")

@@ -21,7 +21,6 @@ from sqlalchemy import (
 )
 
 from app.core.extensions import db
-from app.core.prepared import PreparedSelect
 from app.domains.models import Domain
 from app.links.clicks import COUNTS
 from app.links.models import Link, LinkTag, link_notification_handler, link_pixel
@@ -47,7 +46,7 @@ ALL_BESIDE = (
 IDS: BindParameter[Any] = bindparam("ids", expanding=True)
 BESIDE = union_all(*(each.where(each.selected_columns.link_id.in_(IDS)) for each in ALL_BESIDE))
 OF_ONE = (each.where(each.selected_columns.link_id == bindparam("id")) for each in ALL_BESIDE)
-BESIDE_ONE = PreparedSelect(union_all(*OF_ONE))
+BESIDE_ONE = union_all(*OF_ONE)
 
 
 class RelatedRows:
@@ -72,7 +71,7 @@ class RelatedRows:
 
 def read_beside(ids: Sequence[int]) -> Iterable[Any]:
     if len(ids) == 1:  # a list of ids is written into the statement anew each time
-        return BESIDE_ONE.all(db.session, {"id": ids[0]})
+        return db.session.connection().execute(BESIDE_ONE, {"id": ids[0]})
     return db.session.connection().execute(BESIDE, {"ids": ids})
 
 

@@ -19,7 +19,6 @@ from app.core.database import begin_read
 from app.core.extensions import db
 from app.links.models import Link
 from app.web.body import read_params
-from app.web.figures import figures_engine, read_figures
 
 FORMATS = ("json", "csv")
 
@@ -48,16 +47,16 @@ def report(link_id: int | None) -> Response:
     question = read_request_query(link_id, {"format": FORMATS})
     if read_params().get("format") == "csv":
         whole = replace(question, limit=export.EVERYTHING)
-        found = read_figures(lambda bind: statistics.make_report(bind, whole))
+        found = statistics.make_report(db.session, whole)
         return download(export.export_report(found.rows, question.type), question.type, question)
-    found = read_figures(lambda bind: statistics.make_report(bind, question))
+    found = statistics.make_report(db.session, question)
     return envelope.json_response(described(question, found))
 
 
 def clicks(link_id: int | None) -> Response:
     """Single clicks, always as CSV."""
     question = read_request_query(link_id)
-    return download(export.export_visits(figures_engine(), question), "clicks", question)
+    return download(export.export_visits(db.engine, question), "clicks", question)
 
 
 def read_request_query(link_id: int | None, words: Mapping[str, Sequence[str]] = NO_WORDS) -> StatisticsQuery:

@@ -1,6 +1,5 @@
 """Circuit breaker: keeps callers away from a service that does not answer, until it does again."""
 
-# see docs/decisions/2026-11-25-engines-that-do-not-answer.md
 from __future__ import annotations
 
 import logging

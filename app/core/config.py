@@ -45,8 +45,6 @@ class Settings(OidcSettings):
     database_url: str
     clicks_url: str | None  # of SQL: the counters, and everything else where there is no ClickHouse
     clickhouse_url: str | None  # CLICKS_URL, where it names a ClickHouse
-    clicks_read_url: str | None
-    database_direct_url: str | None
     database_pool_size: int
     redis_url: str | None
     base_url: str | None
@@ -111,16 +109,6 @@ class Settings(OidcSettings):
     def is_sqlite(self) -> bool:
         return self.database_url.startswith("sqlite")
 
-    @property
-    def is_pooled(self) -> bool:
-        """Whether DATABASE_URL leads through a pooler, which keeps no session between transactions."""
-        return self.database_direct_url is not None
-
-    @property
-    def session_url(self) -> str:
-        """The database's address for what needs a session: migrations, dumps and restores."""
-        return self.database_direct_url or self.database_url
-
 
 def default_processes() -> int:
     """One for each usable core, up to MAX_DEFAULT: a page in one does not hold up redirects in others."""
@@ -133,8 +121,6 @@ TABLE: dict[str, tuple[str | None, Callable[[str], Any]]] = {
     "DATA_DIR": (str(DATA_DIR), values.folder_path),
     "DATABASE_URL": (None, values.database_address),
     "CLICKS_URL": (None, values.clicks_address),
-    "CLICKS_READ_URL": (None, values.postgresql_server),
-    "DATABASE_DIRECT_URL": (None, values.postgresql_server),
     "DATABASE_POOL_SIZE": ("20", whole(4, 1000)),
     "REDIS_URL": (None, values.redis_address),
     "BASE_URL": (None, values.base_address),

@@ -9,7 +9,6 @@ from typing import Protocol
 from sqlalchemy import make_url
 
 from app.core import setting_values as values
-from app.core.setting_values import PREFIX
 from app.core.storage_settings import StorageSettings, find_storage_conflicts
 
 Conflict = tuple[str, str]  # the setting's name, and what is wrong with it
@@ -25,15 +24,12 @@ class Addresses(StorageSettings, Protocol):
     @property
     def clicks_url(self) -> str | None: ...
     @property
-    def clicks_read_url(self) -> str | None: ...
-    @property
     def clickhouse_url(self) -> str | None: ...
 
 
 def find_conflicts(settings: Addresses) -> Iterator[Conflict]:
     """Every setting that does not fit the others."""
     yield from split_databases(settings)
-    yield from addresses_of_postgresql(settings)
     yield from missing_folders(settings)
     yield from find_storage_conflicts(settings)
 
@@ -50,18 +46,6 @@ def split_databases(settings: Addresses) -> Iterator[Conflict]:
     if not is_beside and clicks not in {None, settings.database_url}:
         there = "must be a SQLite file where the database is one, or a ClickHouse, and else not be set"
         yield "CLICKS_URL", there
-
-
-def addresses_of_postgresql(settings: Addresses) -> Iterator[Conflict]:
-    """More addresses of PostgreSQL where it is not used, or the database's own once more."""
-    for name in ("CLICKS_READ_URL", "DATABASE_DIRECT_URL"):
-        url = getattr(settings, name.lower())
-        if url and settings.is_sqlite:
-            yield name, f"must not be set where {PREFIX}DATABASE_URL is not PostgreSQL"
-        if url and url == settings.database_url:
-            yield name, f"must be another address than {PREFIX}DATABASE_URL"
-    if settings.clicks_read_url and settings.clickhouse_url:
-        yield "CLICKS_READ_URL", f"must not be set where {PREFIX}CLICKS_URL names a ClickHouse"
 
 
 def missing_folders(settings: Addresses) -> Iterator[Conflict]:

@@ -45,7 +45,6 @@ from app.core.connection_pool import CountingPool, count_errors
 from app.core.database_damage import watch_engine
 from app.core.errors import NotFound
 from app.core.patience import COMMANDS, Patience
-from app.core.poolers import suit_pooler
 from app.core.postgresql import watch_waiting
 from app.core.read_only import address_of, is_read_only, watch_connections
 from app.core.sqlite_turns import begin_in_turns
@@ -161,8 +160,6 @@ def prepare_engine(
     watch_engine(engine, settings.data_dir)
     count_errors(engine, is_outage)
     translate_refusals(engine)
-    if settings.is_pooled:
-        suit_pooler(engine)
     engine.update_execution_options(**{CLICKHOUSE: settings.clickhouse_url})
     if engine.dialect.name == "sqlite":
         prepare_sqlite(engine, settings, clicks_mode)

@@ -1,6 +1,6 @@
 """Connections to Redis. All of them are made here: with short timeouts, and without retries."""
 
-# see docs/decisions/2026-11-25-engines-that-do-not-answer.md
+# see docs/decisions/2026-11-20-rates.md
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 else:
     redis = LateModule("redis")
 
-# the most that a request waits for a Redis that does not answer, once: a circuit breaker keeps others away
+# the most that a request waits for a Redis that does not answer
 ANSWER_SECONDS = 0.2
 PING_SECONDS = 1.0
 

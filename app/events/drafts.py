@@ -16,12 +16,11 @@ from sqlalchemy.engine import Connection
 from app.core import clock
 from app.core.actor import Actor, acting
 from app.core.database import AnySession, UtcDateTime
-from app.core.prepared import PreparedInsert
 from app.events.models import EventDraft
 from app.events.types import MOVED, PURGED
 
 DRAFTS = cast("Table", EventDraft.__table__)
-INSERT = PreparedInsert(insert(DRAFTS))
+INSERT = insert(DRAFTS)
 # packages above this one keep these tables, so only their names are known here
 LINKS = table(
     "link",
@@ -60,7 +59,7 @@ def record(session: AnySession, events: Sequence[LinkEvent]) -> None:
     """Records events that happen now, by the current actor."""
     if events:
         actor, moment = describe_actor(acting(session)), clock.now()
-        INSERT.run(session, [row_of(event, actor, moment) for event in events])
+        session.connection().execute(INSERT, [row_of(event, actor, moment) for event in events])
 
 
 def row_of(event: LinkEvent, actor: Mapping[str, Any], moment: dt.datetime) -> dict[str, Any]:
@@ -98,20 +97,20 @@ def record_of_link(
         "datetime": literal(moment, UtcDateTime),
     }
     found = select(*facts.values()).select_from(link).where(LINKS.c.id == link_id)
-    session.execute(INSERT.insert.from_select([*facts], found))
+    session.execute(INSERT.from_select([*facts], found))
 
 
 def record_purge(session: AnySession, links: Iterable[tuple[int, int]]) -> None:
     """Has the feed forget the changes of links, given as workspace and id, that are gone for good."""
     rows = [blank_row(workspace_id, PURGED, link_id) for workspace_id, link_id in links]
     if rows:
-        INSERT.run(session, rows)
+        session.connection().execute(INSERT, rows)
 
 
 def record_move(session: AnySession, workspace_id: int, domain_id: int, before: str, after: str) -> None:
     """Records that a domain has another scheme or host: clicks that came before are told with the old one."""
     row = blank_row(workspace_id, MOVED, -domain_id)
-    INSERT.run(session, [row | {"origin_before": before, "origin": after}])
+    session.connection().execute(INSERT, [row | {"origin_before": before, "origin": after}])
 
 
 def blank_row(workspace_id: int, type_: str, link_id: int) -> dict[str, Any]:

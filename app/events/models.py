@@ -12,7 +12,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from app.core.clock import now
 from app.core.database import CLICKS, Id, UtcDateTime
 from app.core.extensions import db
-from app.core.wakeups.bell import EVENTS, wake_on_insert
+from app.core.wakeups import EVENTS, wake_on_insert
 
 OF_LINKS, OF_MOVES = text("link_id IS NOT NULL"), text("url_before IS NOT NULL")
 

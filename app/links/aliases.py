@@ -20,7 +20,6 @@ from app.core.clock import now
 from app.core.database import UtcDateTime
 from app.core.errors import AliasTaken
 from app.core.extensions import db
-from app.core.prepared import PreparedInsert
 from app.i18n.messages import lazy_gettext as _l
 from app.input.parsers import Rejected
 from app.links.models import Alias, Link
@@ -132,7 +131,7 @@ def claim_random(links: Sequence[Link]) -> None:
     """Give each link its alias, which was drawn at random; an alias that is taken is drawn again."""
     wanted = statements(db.session.get_bind().dialect.name).claim_free
     for _ in range(TRIES):
-        given = set(wanted.run(db.session, [claimed(link) for link in links]))
+        given = set(db.session.connection().scalars(wanted, [claimed(link) for link in links]))
         links = [link for link in links if link.id not in given]
         if not links:
             return
@@ -161,7 +160,7 @@ class Statements(NamedTuple):
     """Each returns the ids of the links that got their alias. Built once: building takes a while."""
 
     claim: ReturningInsert[Any]
-    claim_free: PreparedInsert
+    claim_free: ReturningInsert[Any]
 
 
 @cache
@@ -178,5 +177,5 @@ def statements(dialect: str) -> Statements:
     )
     return Statements(
         claim=claim.returning(TABLE.c.link_id),
-        claim_free=PreparedInsert(insert.on_conflict_do_nothing().returning(TABLE.c.link_id)),
+        claim_free=insert.on_conflict_do_nothing().returning(TABLE.c.link_id),
     )

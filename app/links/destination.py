@@ -14,7 +14,6 @@ from sqlalchemy import bindparam, select
 
 from app.core.config import Settings
 from app.core.extensions import db
-from app.core.prepared import PreparedSelect
 from app.core.urls import WEB, Address, BadAddress, read_address
 from app.domains.models import Domain
 from app.i18n.messages import lazy_gettext as _l
@@ -25,7 +24,7 @@ MAX_URL_LENGTH = 8192
 BATCH_SIZE = 500
 OWN_ADDRESS = _l("This is a short link of this instance.")
 VERIFIED = select(Domain.host).where(Domain.host.in_(bindparam("hosts", expanding=True)), Domain.is_verified)
-VERIFIED_ONE = PreparedSelect(select(Domain.host).where(Domain.host == bindparam("host"), Domain.is_verified))
+VERIFIED_ONE = select(Domain.host).where(Domain.host == bindparam("host"), Domain.is_verified)
 
 
 def read_destination(text: str, settings: Settings | None) -> Address:
@@ -54,7 +53,7 @@ def verified(hosts: Collection[str]) -> set[str]:
     """Which of these hosts are verified domains of any user."""
     names, found = sorted(hosts), set[str]()
     if len(names) == 1:
-        return {row.host for row in VERIFIED_ONE.all(db.session, {"host": names[0]})}
+        return set(db.session.connection().scalars(VERIFIED_ONE, {"host": names[0]}))
     for start in range(0, len(names), BATCH_SIZE):
         found.update(db.session.connection().scalars(VERIFIED, {"hosts": names[start : start + BATCH_SIZE]}))
     return found

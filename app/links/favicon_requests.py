@@ -14,7 +14,6 @@ from app.accounts.models import User
 from app.core.clock import now
 from app.core.extensions import db
 from app.core.leases import precise_now
-from app.core.prepared import PreparedSelect
 from app.core.urls import split_address
 from app.links.models import Favicon
 
@@ -46,7 +45,7 @@ def select_noted(condition: ColumnElement[bool]) -> Select[str, dt.datetime | No
 
 
 # each new link asks for its site, while it holds the lock of writes
-NOTED_SITE = PreparedSelect(select_noted(Favicon.site == bindparam("site")))
+NOTED_SITE = select_noted(Favicon.site == bindparam("site"))
 NOTED_SITES = select_noted(Favicon.site.in_(bindparam("sites", expanding=True)))
 
 
@@ -79,7 +78,7 @@ def are_settled(workspace_id: int, user_id: int, sites: Sequence[str]) -> bool:
     whose = {"workspace_id": workspace_id, "user_id": user_id}
     found: Sequence[Any]
     if len(sites) == 1:
-        found = NOTED_SITE.all(db.session, {**whose, "site": sites[0]})
+        found = db.session.connection().execute(NOTED_SITE, {**whose, "site": sites[0]}).all()
     else:
         found = db.session.connection().execute(NOTED_SITES, {**whose, "sites": sites}).all()
     oldest = now() - FRESH

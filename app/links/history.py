@@ -14,7 +14,6 @@ from app.core.database import UtcDateTime
 from app.core.encryption import UnreadableSecret
 from app.core.errors import FieldError, Invalid, NotFound
 from app.core.extensions import db
-from app.core.prepared import PreparedInsert
 from app.i18n.messages import lazy_gettext as _l
 from app.links.change_events import record_changes
 from app.links.models import Link, LinkChange
@@ -30,7 +29,7 @@ UNREADABLE = _l("A later change can't be read with this instance's secret key.")
 COLUMNS = [name for name, one in SETTINGS.items() if one.is_recorded and name in Link.__table__.columns]
 MOMENTS = {column.key for column in Link.__table__.columns if isinstance(column.type, UtcDateTime)}
 ATTACHED = {"pixels_ids": ("pixels", Pixel), "email_reports": ("handlers", NotificationHandler)}
-INSERT = PreparedInsert(insert(cast("Table", LinkChange.__table__)))
+INSERT = insert(cast("Table", LinkChange.__table__))
 Fields = dict[str, Any]
 
 
@@ -68,8 +67,8 @@ def note_change(link: Link, before: Fields, changes: Fields, kind: str = "change
 def note(links: Sequence[Link], kind: str, fields: Fields | None = None) -> None:
     """Record the same change for each of the links, by the current actor."""
     actor, moment = acting(), now()
-    INSERT.run(
-        db.session,
+    db.session.connection().execute(
+        INSERT,
         [
             {
                 "link_id": link.id,

@@ -10,14 +10,13 @@ from sqlalchemy import Table, insert, inspect
 from sqlalchemy.orm import make_transient_to_detached
 
 from app.core.extensions import db
-from app.core.prepared import PreparedInsert
 from app.links.models import Link
 from app.links.search_text import SEARCHED, folded, folded_notes
 
 TABLE = cast("Table", Link.__table__)
 COMPUTED = ("search_text", "search_notes")
 COLUMNS = [column for column in TABLE.c if column.key not in {"id", *COMPUTED}]
-INSERT = PreparedInsert(insert(TABLE).returning(TABLE.c.id, sort_by_parameter_order=True))
+INSERT = insert(TABLE).returning(TABLE.c.id, sort_by_parameter_order=True)
 DEFAULTS: dict[str, Any] = {column.key: column.default for column in COLUMNS if column.default is not None}
 # the value of each column that is not given, and functions that make one anew for each link
 SCALARS = {
@@ -32,7 +31,7 @@ def insert_links(links: Sequence[Link]) -> None:
     if not links:
         return
     rows = [row_of(link) for link in links]
-    ids = INSERT.run(db.session, rows)
+    ids = db.session.connection().scalars(INSERT, rows)
     for link, row, id_ in zip(links, rows, ids, strict=True):
         link.__dict__.update(row, id=id_)
         make_transient_to_detached(link)

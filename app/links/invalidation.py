@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Table, delete, event, insert, select
 from sqlalchemy.orm import Mapper
 
 from app.core.extensions import db
-from app.core.wakeups.bell import LINK_CHANGES, wake_on_insert
+from app.core.wakeups import LINK_CHANGES, wake_on_insert
 from app.domains.models import Domain
 from app.links.aliases import key_of
 from app.links.models import Alias, Link, PlanChange, link_pixel

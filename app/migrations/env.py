@@ -42,7 +42,7 @@ def render_item(kind: str, item: Any, autogen_context: Any) -> str | Literal[Fal
 
 
 def run() -> None:
-    engine = sa.create_engine(settings.session_url, poolclass=sa.NullPool)
+    engine = sa.create_engine(settings.database_url, poolclass=sa.NullPool)
     prepare_engine(engine, settings, clicks_mode="rwc")
     if engine.dialect.name == "sqlite":
         # a table that is made anew is dropped first, which would delete all that refers to its rows
@@ -50,11 +50,6 @@ def run() -> None:
         keep_triggers(engine)
     # SQLite's write lock first: a running version may write between the look at the revision and the changes
     with engine.connect().execution_options(sqlite_begin="IMMEDIATE") as connection:
-        if engine.dialect.name == "postgresql":
-            with connection.begin():
-                # a second process waits here, and then finds nothing left to do
-                connection.execute(sa.text("SELECT pg_advisory_lock(7262310)"))
-                connection.execute(sa.text(f"CREATE SCHEMA IF NOT EXISTS {CLICKS}"))
         context.configure(
             connection=connection,
             target_metadata=Base.metadata,
@@ -67,6 +62,10 @@ def run() -> None:
             transactional_ddl=True,  # on SQLite too: connections begin for themselves, so DDL rolls back
         )
         with context.begin_transaction():
+            if engine.dialect.name == "postgresql":
+                # a second process waits here, and then finds nothing left to do
+                connection.execute(sa.text("SELECT pg_advisory_xact_lock(7262310)"))
+                connection.execute(sa.text(f"CREATE SCHEMA IF NOT EXISTS {CLICKS}"))
             context.run_migrations()
     engine.dispose()
 

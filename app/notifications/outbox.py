@@ -17,7 +17,7 @@ from app.core.clock import now
 from app.core.database import AnySession, begin_write
 from app.core.leases import is_free, precise_now
 from app.core.scheduling import give_way
-from app.core.wakeups.bell import OUTBOX, wake_on_insert
+from app.core.wakeups import OUTBOX, wake_on_insert
 from app.i18n.messages import in_english
 from app.i18n.messages import lazy_gettext as _l
 from app.notifications.delivery import AttemptResult

@@ -24,10 +24,9 @@ from app.core.counters import counters
 from app.core.database import begin_write, is_outage
 from app.core.error_boundary import ErrorBoundary
 from app.core.leases import precise_now
-from app.core.poll_loop import LONGEST_SECONDS, PollLoop, quiet_database
+from app.core.poll_loop import LONGEST_SECONDS, quiet_database
 from app.core.tracing import tracing
-from app.core.wakeups.bell import OUTBOX
-from app.core.wakeups.listener import Listener, start_listener
+from app.core.wakeups import OUTBOX, WokenLoop
 from app.net.session import OutboundSession
 from app.notifications import waiting
 from app.notifications.delivery import AttemptResult, attempt
@@ -48,11 +47,13 @@ Feeds = Mapping[str, Feed]
 Came = tuple[ClaimedDelivery, AttemptResult | None]  # None: it was not tried
 
 
-class Sender(PollLoop):
+class Sender(WokenLoop):
     """Delivers until it is stopped. On each turn `feeds` run first, each in a session of its own.
 
     An error in one step, one feed or one delivery does not hold up the others.
     """
+
+    topic = OUTBOX
 
     def __init__(self, engine: Engine, settings: Settings, feeds: Feeds = MappingProxyType({})) -> None:
         self.steps = ErrorBoundary(
@@ -70,7 +71,6 @@ class Sender(PollLoop):
         # None: something new is in the outbox, from this machine or another
         self.outcomes: queue.SimpleQueue[Came | None] = queue.SimpleQueue()
         self.is_woken = False
-        self.listener: Listener | None = None
         self.unkept: list[Came] = []
 
     def is_quiet(self) -> bool:
@@ -90,24 +90,15 @@ class Sender(PollLoop):
 
     def rest(self, seconds: float) -> None:
         """Wait for the next result or wake-up, and not for long: something may have come due."""
-        hears = self.listener is not None and self.listener.is_live and not self.ended.is_set()
+        hears = self.hears and not self.ended.is_set()
         with suppress(queue.Empty):
             self.note(self.outcomes.get(timeout=IDLE_POLL_SECONDS if hears and not self.unkept else seconds))
-
-    def run(self) -> None:
-        self.listener = start_listener({OUTBOX: self.wake})
-        super().run()
 
     def wake(self) -> None:
         """End the rest, from any thread. Further calls until then change nothing."""
         if not self.is_woken:
             self.is_woken = True
             self.outcomes.put(None)
-
-    def end(self) -> None:
-        if self.listener is not None:
-            self.listener.end()  # it ends by itself, within a second or so
-        super().end()
 
     def note(self, came: Came | None) -> None:
         if came is None:

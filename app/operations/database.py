@@ -120,10 +120,10 @@ def alone_on_server() -> Iterator[None]:
     if settings().is_sqlite:
         yield
         return
-    engine = create_engine(settings().session_url, poolclass=NullPool)
+    engine = create_engine(settings().database_url, poolclass=NullPool)
     prepare_engine(engine, settings())
-    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        connection.execute(text("SELECT pg_advisory_lock(7262311)"))
+    with engine.begin() as connection:
+        connection.execute(text("SELECT pg_advisory_xact_lock(7262311)"))
         yield
 
 

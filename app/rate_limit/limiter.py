@@ -1,40 +1,37 @@
-"""Rate limits, counted by all processes together: in Redis, else in PostgreSQL, else in a file.
+"""Rate limits, counted by all processes together: in Redis, else in a table (`storages.py`).
 
-A storage that does not answer is not waited for: a circuit breaker keeps requests away, and meanwhile the
-file in the data directory counts for this machine, or at worst the process for itself.
-Keys of counts are stored as keyed hashes that expire: no IP address is ever written.
+A storage that does not answer has a moment, and then is left alone for some seconds: each process counts for
+itself meanwhile. Keys of counts are keyed hashes that expire: no IP address is ever written.
 """
 
 # see docs/decisions/2026-11-20-rates.md
-# see docs/decisions/2026-11-25-engines-that-do-not-answer.md
 from __future__ import annotations
 
 import hashlib
 import ipaddress
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from math import ceil
 from typing import NamedTuple, TypeVar
 
 from limits import RateLimitItem, RateLimitItemPerSecond
-from limits.storage import MemoryStorage, Storage
-from limits.strategies import FixedWindowRateLimiter, MovingWindowRateLimiter
+from limits.storage import MemoryStorage
+from limits.strategies import MovingWindowRateLimiter
 
-from app.core.circuit_breaker import CircuitBreaker
 from app.core.config import Settings
 from app.core.secret_keys.ring import current_keys
-from app.rate_limit.file_storage import FILE, FileStorage
-from app.rate_limit.postgres_storage import DatabaseStorage
-from app.rate_limit.redis_storage import SharedStorage
+from app.rate_limit.storages import SharedStorage, TableStorage
 
 log = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
-Shared = SharedStorage | DatabaseStorage
+AnyStorage = SharedStorage | TableStorage | MemoryStorage
 
-PROBE, PROBE_EXPIRY = "probe", 60  # a count that is of nothing
+DOWN_SECONDS = 5.0  # a storage that failed is left alone
+MAX_ENDS = 10_000
+MAX_ALONE = 10_000  # windows that a process counts alone; beyond it all are forgotten
 
 
 def at_most(tries: int, *, minutes: int, name: str) -> RateLimitItem:
@@ -50,63 +47,28 @@ class WindowState(NamedTuple):
     is_over: bool = False
 
 
-class Windows:
-    """Both kinds of windows in one storage."""
-
-    def __init__(self, storage: Storage) -> None:
-        self.moving, self.fixed = MovingWindowRateLimiter(storage), FixedWindowRateLimiter(storage)
-
-
-class NoStorage(Exception):
-    """No storage of counts answers."""
-
-
-class Counts:
-    """One storage of counts, behind a circuit breaker."""
-
-    def __init__(self, name: str, storage: Shared | FileStorage, meanwhile: str) -> None:
-        self.storage, self.windows = storage, Windows(storage)
-        self.breaker = CircuitBreaker(name, self.probe, storage.base_exceptions, meanwhile)
-
-    def probe(self) -> None:
-        """Writes: a storage that is full, or takes no writes, may answer to all else."""
-        self.storage.incr(PROBE, PROBE_EXPIRY)
-
-    def close(self) -> None:
-        self.breaker.close()
-        self.storage.close()
-
-
-def places(settings: Settings) -> Iterator[Counts]:
-    """Where this instance counts: the first that answers is asked."""
-    by_machine = "so limits are counted by each machine alone"
-    if settings.redis_url:
-        yield Counts("Redis", SharedStorage(settings.redis_url), by_machine)
-    elif not settings.is_sqlite:
-        yield Counts("PostgreSQL's table of rate limits", DatabaseStorage(settings.database_url), by_machine)
-    file = FileStorage(settings.data_dir / FILE)
-    yield Counts("The file of rate limits", file, "so limits are counted by this process alone")
-
-
 class RateLimiter:
-    """The counts of one instance. While no storage answers, each process counts alone.
+    """The counts of one instance. While their storage does not answer, each process counts alone.
 
     Tries are counted in a moving window. Requests, of which there may be thousands, are counted in a fixed
-    one, which takes one row for each client.
+    one, which takes one number for each client.
     """
 
     def __init__(self, settings: Settings) -> None:
-        self.places = list(places(settings))
+        redis_url = settings.redis_url
+        self.storage = SharedStorage(redis_url) if redis_url else TableStorage(settings)
+        self.ends: dict[str, float] = {}  # of fixed windows, which no other process changes
+        self.down_until = 0.0
 
     @cached_property
-    def alone(self) -> Windows:
+    def alone(self) -> MemoryStorage:
         """Made when it is needed: the library starts a thread for this storage."""
-        return Windows(MemoryStorage())
+        return MemoryStorage()
 
     def take(self, limit: RateLimitItem, *who: str) -> int:
         """Counts one try. Returns 0 where it is allowed, else the seconds to wait."""
         marks = self.hashed(who)
-        if self.ask(lambda windows: windows.moving.hit(limit, marks)):
+        if self.ask(lambda storage: MovingWindowRateLimiter(storage).hit(limit, marks)):
             return 0
         return self.look(limit, *who).seconds
 
@@ -117,58 +79,60 @@ class RateLimiter:
     def look(self, limit: RateLimitItem, *who: str) -> WindowState:
         """What is left of a moving window, without counting."""
         marks = self.hashed(who)
-        stats = self.ask(lambda windows: windows.moving.get_window_stats(limit, marks))
+        stats = self.ask(lambda storage: MovingWindowRateLimiter(storage).get_window_stats(limit, marks))
         return WindowState(stats.remaining, seconds_until(stats.reset_time))
 
     def count_request(self, limit: RateLimitItem, *who: str) -> WindowState:
         """Counts one request in a fixed window, which begins with the first one."""
-        marks = self.hashed(who)
+        key = limit.key_for(self.hashed(who))
 
-        def count(windows: Windows) -> WindowState:
-            is_over = not windows.fixed.hit(limit, marks)
-            stats = windows.fixed.get_window_stats(limit, marks)
-            return WindowState(stats.remaining, seconds_until(stats.reset_time), is_over)
+        def count(storage: AnyStorage) -> WindowState:
+            number = storage.incr(key, limit.get_expiry())
+            end = self.ends.get(key, 0.0)
+            if end <= time.time():
+                if len(self.ends) >= MAX_ENDS:
+                    self.ends.clear()
+                end = self.ends[key] = storage.get_expiry(key)
+            return WindowState(max(0, limit.amount - number), seconds_until(end), number > limit.amount)
 
         return self.ask(count)
 
     def reset(self, limit: RateLimitItem, *who: str) -> None:
         """Clears the tries so far, after a successful one."""
         marks = self.hashed(who)
-        self.ask(lambda windows: windows.moving.clear(limit, marks))
+        self.ask(lambda storage: MovingWindowRateLimiter(storage).clear(limit, marks))
 
     def give_back(self, limit: RateLimitItem, *who: str) -> None:
         """Takes back the last try, when nothing was checked. One that this process counted alone stays."""
         key = limit.key_for(self.hashed(who))
-        try:
-            self.ask_storages(lambda counts: counts.storage.remove_newest(key))
-        except NoStorage:
-            log.warning("an attempt that was not made stays counted")
+
+        def remove(storage: AnyStorage) -> None:
+            if isinstance(storage, MemoryStorage):
+                log.warning("an attempt that was not made stays counted")
+            else:
+                storage.remove_newest(key)
+
+        self.ask(remove)
 
     def close(self) -> None:
-        for counts in self.places:
-            counts.close()
+        self.storage.close()
 
     def hashed(self, who: tuple[str, ...]) -> str:
         text = "\0".join(who).encode("utf-8", "surrogatepass")
         key = hashlib.sha256(current_keys().current().encode()).digest()
         return hashlib.blake2b(text, key=key, digest_size=16).hexdigest()
 
-    def ask(self, question: Callable[[Windows], Answer]) -> Answer:
-        """The answer of the first storage that gives one, else of this process's own counts."""
-        try:
-            return self.ask_storages(lambda counts: question(counts.windows))
-        except NoStorage:
-            return question(self.alone)
-
-    def ask_storages(self, question: Callable[[Counts], Answer]) -> Answer:
-        """The answer of the first storage that gives one. Raises NoStorage where none does."""
-        for counts in self.places:
-            if counts.breaker.admits():
-                try:
-                    return question(counts)
-                except counts.storage.base_exceptions as error:
-                    counts.breaker.trip(error)
-        raise NoStorage
+    def ask(self, question: Callable[[AnyStorage], Answer]) -> Answer:
+        """The answer of the shared storage; of this process's own counts, for a while after it failed."""
+        if time.monotonic() >= self.down_until:
+            try:
+                return question(self.storage)
+            except self.storage.base_exceptions as error:
+                log.warning("rate limits are counted by this process alone for %d s: %s", DOWN_SECONDS, error)
+                self.down_until = time.monotonic() + DOWN_SECONDS
+        if len(self.alone.storage) + len(self.alone.events) >= MAX_ALONE:
+            self.alone.reset()
+        return question(self.alone)
 
 
 def seconds_until(moment: float) -> int:

@@ -16,7 +16,7 @@ from math import inf
 from app.core.config import Settings
 from app.core.error_boundary import ErrorBoundary
 from app.core.errors import StoreDown
-from app.core.patience import PULSE, outage
+from app.core.patience import VISITS
 from app.core.poll_loop import PollLoop
 from app.redirects.changes import Changes, Invalidation
 from app.redirects.compiled_link import CompiledLink, compile_link
@@ -28,6 +28,7 @@ from app.web.paths import alias_key
 # of the row cache warmer: between a few hundred links, so that visitors hardly notice: 40,000 links a second
 PAUSE_SECONDS = 0.003
 REST_SECONDS = 1.0  # until it looks for new links
+POLL_WAIT_SECONDS = 1.0  # for the poll of another thread, which takes longer where the database hangs
 GENERATION = 10_000
 OFTEN = 8
 SPELLINGS = 2 * GENERATION
@@ -52,7 +53,7 @@ class CompiledLinks:
         self.role = role
         self.store = Store(settings)
         # of PostgreSQL on a connection of its own: look-ups that wait must not hide that it is back
-        self.changes = Changes(self.store if settings.is_sqlite else DirectReader(settings, PULSE, 1))
+        self.changes = Changes(self.store if settings.is_sqlite else DirectReader(settings, VISITS, 1))
         self.spellings: dict[tuple[str, str], CompiledLink] = {}
         self.spelling_bytes = 0
         self.young: dict[Key, CompiledLink] = {}
@@ -172,14 +173,11 @@ class CompiledLinks:
         self.old, self.young, self.weight = self.young, {}, 0
         self.forget_spellings()
 
-    def poll(self, *, is_pulse: bool = False) -> None:
-        """Drop what has changed since the last poll. Raises StoreDown, at once while PostgreSQL hangs; only
-        the pulse asks it then, for everybody."""
-        if not is_pulse:
-            self.refuse_in_outage()
-        with self.polling:
-            if not is_pulse:
-                self.refuse_in_outage()  # it began while this thread waited
+    def poll(self) -> None:
+        """Drop what has changed since the last poll. Raises StoreDown."""
+        if not self.polling.acquire(timeout=POLL_WAIT_SECONDS):
+            raise StoreDown("another poll waits for its answer")
+        try:
             asked = time.monotonic()
             news = self.changes.news()
             if news:
@@ -188,10 +186,8 @@ class CompiledLinks:
                         self.drop(change)
                     self.epoch += 1  # last: a load that notes the new epoch finds nothing stale
             self.polled = asked
-
-    def refuse_in_outage(self) -> None:
-        if outage.is_on:
-            raise StoreDown("the database gave no answer a moment ago")
+        finally:
+            self.polling.release()
 
     def drop(self, change: Invalidation) -> None:
         if change.domain_id is not None and change.alias is not None:

@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 from sqlalchemy import ARRAY, BigInteger, bindparam, func, select
 
-from app.core.prepared import Statement
 from app.links.models import PlanChange
-from app.redirects.reader import DirectReader, Row
+from app.redirects.reader import DirectReader, Row, Statement
 
 # so long after taking its number a transaction may still commit, and its row must not be missed
 LATE_SECONDS = 60

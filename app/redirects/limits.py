@@ -26,7 +26,6 @@ from app.core.config import Settings
 from app.core.database import UtcDateTime, prepare_engine
 from app.core.errors import StoreDown
 from app.core.patience import LIMITED
-from app.core.prepared import Statement
 from app.journal.codec import NEWEST
 from app.journal.segments import directory_of
 from app.links.bitmaps.storage import mark
@@ -35,7 +34,7 @@ from app.notifications.events import raise_limit_reached
 from app.redirects import signed_tokens
 from app.redirects.compiled_link import CompiledLink
 from app.redirects.pending_clicks import Journaled
-from app.redirects.reader import Store
+from app.redirects.reader import Statement, Store
 from app.redirects.signed_tokens import Confirmation, Passage
 
 BUSY_MS = 2000  # rather than wait longer, a visitor is asked to try again

@@ -10,14 +10,13 @@ from pathlib import Path
 from sqlalchemy import bindparam, column, literal, select, table, true
 
 from app.core.errors import StoreDown
-from app.core.prepared import Statement
 from app.journal import reader as journal_reader
 from app.journal import segments
 from app.journal.codec import FORMATS
 from app.journal.reader import Chunk
 from app.links.clicks import COUNTER
 from app.redirects.compiled_link import CompiledLink
-from app.redirects.reader import Store
+from app.redirects.reader import Statement, Store
 
 # every process knows a new limit within a second; after that no visit of the link goes to the journal
 SETTLED_SECONDS = 2.0

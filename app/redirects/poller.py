@@ -9,10 +9,8 @@ from math import inf
 
 from app.core.error_boundary import ErrorBoundary
 from app.core.errors import StoreDown
-from app.core.patience import outage
 from app.core.poll_loop import quiet_database
-from app.core.wakeups.bell import LINK_CHANGES
-from app.core.wakeups.woken_loop import WokenLoop
+from app.core.wakeups import LINK_CHANGES, WokenLoop
 from app.redirects.cache import CompiledLinks
 
 POLL_SECONDS = 0.2
@@ -28,7 +26,6 @@ class Poller(WokenLoop):
 
     A wake-up can be lost, and only the table is the truth. Where none arrive it polls five times a second. On
     SQLite it looks at the database's file as often, and polls when anything was written.
-    Its own silence begins an outage (`app/core/patience.py`), and its first answer ends it.
     """
 
     topic = LINK_CHANGES
@@ -57,11 +54,10 @@ class Poller(WokenLoop):
 
     def turn(self) -> None:
         try:
-            self.compiled_links.poll(is_pulse=True)
+            self.compiled_links.poll()
         except StoreDown as error:
             if not self.is_down:  # once, not five times a second
                 log.error("redirects go on from memory, but changes are not seen: %s", error)  # noqa: TRY400
             self.is_down = True
         else:
             self.is_down = False
-            outage.end()

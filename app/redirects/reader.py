@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from sqlalchemy import QueuePool, create_engine
+from sqlalchemy import CompoundSelect, Dialect, QueuePool, Select, create_engine
 from sqlalchemy.pool import PoolProxiedConnection
 
 from app.core.config import Settings
@@ -15,8 +15,6 @@ from app.core.database import BUSY_SECONDS, prepare_engine
 from app.core.database_damage import note_damage
 from app.core.errors import StoreDown
 from app.core.patience import VISITS, Patience
-from app.core.postgresql import is_silence
-from app.core.prepared import Statement
 from app.redirects.queries import (
     DOMAINS,
     LINK,
@@ -32,6 +30,44 @@ from app.redirects.queries import (
 CONNECTIONS = 4  # shared by all threads of a process
 
 Row = dict[str, Any]
+Query = Select[*tuple[Any, ...]] | CompoundSelect[*tuple[Any, ...]]
+Convert = Callable[[Any], Any]
+
+
+class Statement:
+    """A SELECT compiled once, for the driver itself: a look-up takes 15 µs, and 300 through the ORM."""
+
+    def __init__(self, select: Query, dialect: Dialect) -> None:
+        compiled = select.compile(dialect=dialect)
+        self.text = str(compiled)
+        self.order: Sequence[str] | None = compiled.positiontup
+        # literals of the statement itself have values already
+        self.fixed: Mapping[str, Any] = {k: v for k, v in compiled.params.items() if v is not None}
+        columns = list(select.selected_columns)
+        self.names = [str(column.key) for column in columns]
+        readers = ((number, reader(column.type, dialect)) for number, column in enumerate(columns))
+        self.readers = [(number, read) for number, read in readers if read]
+
+    def parameters(self, values: Mapping[str, Any]) -> Any:
+        named = {**self.fixed, **values} if self.fixed else values
+        return named if self.order is None else tuple(map(named.__getitem__, self.order))
+
+    def row(self, values: Sequence[Any]) -> dict[str, Any]:
+        return dict(zip(self.names, self.read(values), strict=True))
+
+    def read(self, values: Sequence[Any]) -> Sequence[Any]:
+        """The driver's values of a row as those of the columns."""
+        found = list(values)
+        for number, read in self.readers:
+            if found[number] is not None:
+                found[number] = read(found[number])
+        return found
+
+
+def reader(kind: Any, dialect: Dialect) -> Convert | None:
+    """The function that makes the driver's value the column's; None if they are the same."""
+    found: Convert | None = kind.dialect_impl(dialect).result_processor(dialect, None)
+    return found
 
 
 class Free:
@@ -75,16 +111,13 @@ class DirectReader:
     def values(self, statement: Statement, **values: Any) -> Sequence[Sequence[Any]]:
         """All rows of one statement as the driver returns them. Raises StoreDown.
 
-        A failed read is tried once more, on another connection; not one that brought no answer at all, for
-        the next would bring none either.
+        A failed read is tried once more, on another connection.
         """
         parameters = statement.parameters(values)
         try:
             try:
                 return self.run(statement.text, parameters)
-            except self.engine.dialect.loaded_dbapi.Error as error:
-                if is_silence(error):
-                    raise
+            except self.engine.dialect.loaded_dbapi.Error:
                 return self.run(statement.text, parameters)
         except self.engine.dialect.loaded_dbapi.Error as error:
             note_damage(error, self.data_dir)

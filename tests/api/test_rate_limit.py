@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import pytest
 import time_machine
+from app.rate_limit.file_storage import FileStorage
 from flask import Flask
 from flask.testing import FlaskClient
 
@@ -16,7 +17,6 @@ from app import create_app
 from app.accounts.models import User
 from app.core.config import Settings
 from app.core.extensions import db
-from app.rate_limit.file_storage import FileStorage
 from tests.api.shape import problem
 from tests.clients import Api
 

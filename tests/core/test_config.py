@@ -99,8 +99,6 @@ BAD = {
     "a word that is not one of the few": ("LOG_FORMAT", "xml"),
     "a level that is none": ("LOG_LEVEL", "loud"),
     "consent by another word": ("PIXEL_CONSENT", "maybe"),
-    "a replica of another kind": ("CLICKS_READ_URL", "sqlite:////var/lib/waypost/copy.db"),
-    "a direct address of another kind": ("DATABASE_DIRECT_URL", "mysql://localhost/waypost"),
     "too few connections": ("DATABASE_POOL_SIZE", "3"),
     "no handlers": ("MAX_HANDLERS", "0"),
     "a bucket of pictures that is none": ("MEDIA_URL", "https://s3.example.com/bucket"),
@@ -237,26 +235,6 @@ def test_pictures_in_a_bucket_need_postgresql(tmp_path: Path) -> None:
     with pytest.raises(BadSettings, match=r"^WAYPOST_MEDIA_URL: "):
         load_settings(environ(tmp_path, **given))
     load_settings(environ(tmp_path, **given, DATABASE_URL="postgresql://u@one.example/d"))
-
-
-@pytest.mark.parametrize("name", ["CLICKS_READ_URL", "DATABASE_DIRECT_URL"])
-def test_a_second_address_of_postgresql_needs_a_first_one(tmp_path: Path, name: str) -> None:
-    main, other = "postgresql://u@one.example/d", "postgres://u@other.example/d"
-    for given in ({name: other}, {name: main, "DATABASE_URL": main}):
-        with pytest.raises(BadSettings, match=f"^WAYPOST_{name}: "):
-            load_settings(environ(tmp_path, **given))
-    found = load_settings(environ(tmp_path, DATABASE_URL=main, **{name: other}))
-    assert getattr(found, name.lower()) == "postgresql+psycopg://u@other.example/d"
-
-
-def test_a_replica_beside_a_clickhouse_is_refused(tmp_path: Path) -> None:
-    given = {
-        "DATABASE_URL": "postgresql://u@one.example/d",
-        "CLICKS_READ_URL": "postgresql://u@two.example/d",
-    }
-    load_settings(environ(tmp_path, **given))
-    with pytest.raises(BadSettings, match=r"^WAYPOST_CLICKS_READ_URL: "):
-        load_settings(environ(tmp_path, **given, CLICKS_URL="clickhouse://three.example/d"))
 
 
 def test_clicks_in_the_same_file_as_the_rest_are_refused(tmp_path: Path) -> None:

@@ -1,43 +1,69 @@
-"""Limits of waiting for PostgreSQL: the client's own, those of each transaction, and what a silence leaves."""
+"""Limits of waiting for PostgreSQL: the client's own, the server's, and what a pooler leaves of them."""
 
 from __future__ import annotations
 
+import os
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from urllib.parse import urlsplit
 
+import click
 import psycopg
 import pytest
-from sqlalchemy import Engine, create_engine, text
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy import Engine, create_engine, make_url, text
+from sqlalchemy.exc import OperationalError
 
 from app.core.config import Settings
 from app.core.database import is_outage, prepare_engine
-from app.core.patience import COMMANDS, DIAGNOSIS, PAGES, VISITS, Patience, outage
+from app.core.patience import COMMANDS, PAGES, VISITS, Patience
 from app.core.postgresql import limit_waiting
-from app.core.postgresql_connection import Connection, Silent
-from tests.server import wait_for
+from app.core.wakeups import Carrier, CarrierDown
+from app.operations.backups.postgres import require_no_pooler
+from tests import postgres
+from tests.crowds import Owner, visit_at_once
+from tests.pgbouncer import PgBouncer
+from tests.server import Server, wait_for
+from tests.tcp_proxy import TcpProxy
 
 pytestmark = pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 
 NAMES = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
 SLEEP = text("SELECT pg_sleep(30)")
-MakeEngine = Callable[[Patience], Engine]
+THERE = "https://example.com/there"
+MakeEngine = Callable[..., Engine]
 
 
 @pytest.fixture
 def make_engine(settings: Settings) -> Iterator[MakeEngine]:
     made: list[Engine] = []
 
-    def make(patience: Patience) -> Engine:
-        made.append(create_engine(settings.database_url))
+    def make(patience: Patience, url: str = settings.database_url) -> Engine:
+        made.append(create_engine(url))
         prepare_engine(made[-1], settings, patience=patience)
         return made[-1]
 
     yield make
-    outage.end()
     for engine in made:
         engine.dispose()
+
+
+@pytest.fixture
+def postgres_proxy() -> Iterator[TcpProxy]:
+    proxy = TcpProxy(f"{os.environ[postgres.DIRECTORY]}/.s.PGSQL.5432")
+    yield proxy
+    proxy.stop()
+
+
+@pytest.fixture
+def pooled_url(settings: Settings, pgbouncer: PgBouncer) -> str:
+    return pgbouncer.address(name_of(settings.database_url)).replace("postgresql:", "postgresql+psycopg:")
+
+
+def name_of(database_url: str) -> str:
+    return urlsplit(database_url).path.lstrip("/")
 
 
 def limits_of(engine: Engine, **options: str) -> list[str]:
@@ -45,51 +71,24 @@ def limits_of(engine: Engine, **options: str) -> list[str]:
         return [str(connection.scalar(text(f"SHOW {name}"))) for name in NAMES]
 
 
-@pytest.mark.parametrize("level", [{}, {"isolation_level": "REPEATABLE READ"}], ids=["usual", "one snapshot"])
-def test_each_transaction_has_its_limits(make_engine: MakeEngine, level: dict[str, str]) -> None:
-    engine = make_engine(PAGES)
-    assert [limits_of(engine, **level) for _ in range(2)] == [["30s", "10s", "1min"]] * 2
-
-
-def test_nothing_is_left_on_a_connection_that_others_may_get(make_engine: MakeEngine) -> None:
-    """As PgBouncer hands it on between transactions."""
-    engine = make_engine(PAGES)
-    limits_of(engine)
-    assert limits_of(engine, isolation_level="AUTOCOMMIT") == ["0", "0", "0"]
-
-
-def test_commands_have_all_the_time_they_need(make_engine: MakeEngine) -> None:
-    assert limits_of(make_engine(COMMANDS)) == ["0", "0", "1h"]
-
-
-def test_they_hold_for_many_rows_at_once(make_engine: MakeEngine, settings: Settings) -> None:
-    """`executemany` sends them in a pipeline, which takes no two commands in one message."""
-    engine = make_engine(PAGES)
-    raw = engine.raw_connection()
-    cursor = raw.cursor()
-    cursor.executemany("SELECT %s::int", [(1,), (2,)], returning=True)  # type: ignore[call-arg]
-    cursor.execute("SHOW lock_timeout")
-    assert cursor.fetchone() == ("10s",)
-    raw.close()
-
-
-def test_limits_are_changed_for_all_connections(make_engine: MakeEngine) -> None:
+def test_each_connection_has_its_limits(make_engine: MakeEngine) -> None:
     engine = make_engine(COMMANDS)
-    limits_of(engine)
+    assert limits_of(engine) == ["0", "0", "1h"]
     limit_waiting(engine, PAGES)
-    assert limits_of(engine) == ["30s", "10s", "1min"]
+    for level in ({}, {"isolation_level": "REPEATABLE READ"}, {"isolation_level": "AUTOCOMMIT"}):
+        assert limits_of(engine, **level) == ["18s", "10s", "1min"]
 
 
 def test_the_limits_of_the_system(make_engine: MakeEngine) -> None:
     with make_engine(PAGES).connect() as connection:
         driver = connection.connection.dbapi_connection
-        assert isinstance(driver, Connection)
-        found = driver.info.get_parameters()
-        asked = driver.pgconn.info
-    assert found["connect_timeout"] == "3"
-    kept = {each.keyword.decode(): each.val for each in asked}
-    assert kept["tcp_user_timeout"] == b"15000"
-    assert kept["keepalives_idle"] == b"10"
+        assert isinstance(driver, psycopg.Connection)
+        asked = {each.keyword.decode(): each.val for each in driver.pgconn.info}
+    assert [asked[name] for name in ("connect_timeout", "tcp_user_timeout", "keepalives_idle")] == [
+        b"3",
+        b"15000",
+        b"10",
+    ]
 
 
 def test_a_statement_that_takes_too_long_is_no_outage(make_engine: MakeEngine) -> None:
@@ -102,60 +101,6 @@ def test_a_statement_that_takes_too_long_is_no_outage(make_engine: MakeEngine) -
         assert connection.scalar(text("SELECT 1")) == 1, "the connection is of use"
 
 
-def test_silence_ends_the_wait_and_the_connection(make_engine: MakeEngine, settings: Settings) -> None:
-    """What the server still does for it is ended too."""
-    engine = make_engine(replace(VISITS, silence=0.3))
-    began = time.monotonic()
-    with engine.connect() as connection:
-        with pytest.raises(OperationalError, match="no answer in time") as silent:
-            connection.execute(SLEEP)
-        assert time.monotonic() - began < 5
-        assert isinstance(silent.value.orig, Silent)
-        assert silent.value.connection_invalidated
-        assert is_outage(silent.value)
-    assert not outage.is_on, "a look-up is no proof that the server hangs"
-    running = text("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep%'")
-    patient = make_engine(PAGES)
-
-    def has_ended() -> bool:
-        with patient.connect() as connection:
-            return connection.scalar(running) == 0
-
-    wait_for(has_ended, "the end of the statement")
-
-
-def test_in_an_outage_nothing_is_asked(make_engine: MakeEngine) -> None:
-    pages = make_engine(PAGES)
-    limits_of(pages)  # its pool has a connection now
-    doctor = make_engine(replace(DIAGNOSIS, silence=0.3))
-    with pytest.raises(OperationalError), doctor.connect() as connection:
-        connection.execute(SLEEP)
-    assert outage.is_on
-    for engine in (pages, doctor):
-        for _ in range(2):
-            with pytest.raises(DBAPIError, match="a moment ago"):
-                limits_of(engine)
-    outage.end()
-    assert limits_of(pages) == ["30s", "10s", "1min"]
-
-
-def test_who_waits_when_an_outage_begins_waits_no_longer(make_engine: MakeEngine) -> None:
-    with make_engine(PAGES).connect() as connection:
-        driver = connection.connection.dbapi_connection
-        assert isinstance(driver, Connection)
-        steps = driver.within(iter_forever())
-        next(steps)
-        assert steps.send(0) is None
-        outage.begin()
-        with pytest.raises(Silent):
-            steps.send(0)
-
-
-def iter_forever() -> Iterator[None]:
-    while True:
-        yield
-
-
 def test_a_lock_is_waited_for_so_long(make_engine: MakeEngine) -> None:
     engine = make_engine(replace(PAGES, lock=0.1))
     with engine.begin() as holder, engine.begin() as other:
@@ -163,3 +108,93 @@ def test_a_lock_is_waited_for_so_long(make_engine: MakeEngine) -> None:
         with pytest.raises(OperationalError) as refused:
             other.execute(text("SELECT 1 FROM link"))
     assert isinstance(refused.value.orig, psycopg.errors.LockNotAvailable)
+
+
+def test_silence_ends_the_wait_and_the_connection(make_engine: MakeEngine) -> None:
+    engine = make_engine(replace(VISITS, silence=0.3, statement=None))
+    began = time.monotonic()
+    with engine.connect() as connection:
+        with pytest.raises(OperationalError, match="no answer in time") as silent:
+            connection.execute(SLEEP)
+        assert time.monotonic() - began < 5
+        assert silent.value.connection_invalidated
+        assert is_outage(silent.value)
+
+
+def test_a_server_that_accepts_and_never_answers(make_engine: MakeEngine, postgres_proxy: TcpProxy) -> None:
+    """Both for a connection that is open and for a new one. Later all is as before."""
+    url = make_url(make_engine(PAGES).url).set(host="127.0.0.1", port=postgres_proxy.port, query={})
+    engine = make_engine(replace(PAGES, silence=0.5, connect=2), url)
+    assert limits_of(engine)
+    postgres_proxy.hold()
+    for _ in range(2):
+        began = time.monotonic()
+        with pytest.raises(OperationalError) as silent:
+            limits_of(engine)
+        assert is_outage(silent.value)
+        assert time.monotonic() - began < 5
+    postgres_proxy.go_on()
+    assert limits_of(engine)
+
+
+@pytest.mark.full
+def test_through_pgbouncer_nothing_is_left_to_a_session(make_engine: MakeEngine, pooled_url: str) -> None:
+    """Neither limits, which others would get, nor prepared statements, which the next server does not know."""
+    engines = [make_engine(patience, pooled_url) for patience in (PAGES, VISITS)]
+    for engine in engines:
+        assert limits_of(engine) == ["0", "0", "0"]
+        with ThreadPoolExecutor(4) as pool:
+            assert list(pool.map(lambda _, engine=engine: ask_often(engine), range(8))) == [20] * 8
+
+
+def ask_often(engine: Engine) -> int:
+    total = 0
+    for number in range(20):
+        with engine.begin() as connection:
+            added = text("SELECT CAST(:n AS int) + 1")
+            total += connection.execute(added, {"n": number}).scalar_one() - number
+    return total
+
+
+@pytest.mark.full
+def test_what_needs_a_session_says_so_behind_pgbouncer(settings: Settings, pooled_url: str) -> None:
+    with pytest.raises(CarrierDown, match="pooler"):
+        Carrier(pooled_url).subscribe()
+    with pytest.raises(click.ClickException, match="PostgreSQL's own address"):
+        require_no_pooler(make_url(pooled_url))
+    require_no_pooler(make_url(settings.database_url))
+
+
+@pytest.mark.full
+def test_a_server_works_through_pgbouncer(
+    make_server: Callable[..., Server], pgbouncer: PgBouncer, database_url: str
+) -> None:
+    """From migrations to figures."""
+    name = f"pooled_{name_of(database_url)}"
+    with postgres.connect() as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    try:
+        server = make_server(PROCESSES="2", DATABASE_URL=pgbouncer.address(name))
+        owner = Owner(server)
+        links = [owner.make_link(url=f"a{number}", location_url=THERE) for number in range(3)]
+        limited = owner.make_link(url="limited", location_url=THERE, clicks_limit=25)
+        for number in (0, 1):
+            assert visit_at_once(server.port, f"/a{number}", 100) == {(302, THERE): 100}
+        assert visit_at_once(server.port, "/limited", 60) == Counter({(302, THERE): 25, (410, ""): 35})
+        assert owner.clicks(limited) == 25
+        wait_for(lambda: [owner.clicks(each) for each in links] == [100, 100, 0], "the clicks")
+        wait_for(lambda: pageviews(owner) == 225, "the statistics")
+        assert [server.status("/readyz") for _ in range(10)] == [200] * 10
+        assert "Traceback" not in server.written()
+        server.stop()
+        with psycopg.connect(postgres.address(name)) as direct:
+            left = direct.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'").fetchone()
+        assert left == (0,)
+    finally:
+        with postgres.connect() as connection:
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def pageviews(owner: Owner) -> int:
+    rows = owner.session.get(f"{owner.site}/statistics", timeout=30).json()["data"]
+    return sum(row["pageviews"] for row in rows)

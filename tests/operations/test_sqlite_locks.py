@@ -15,6 +15,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from app.rate_limit.file_storage import FILE, FileStorage
 from flask import Flask
 from sqlalchemy import create_engine, text
 from sqlalchemy.orm import Session
@@ -41,7 +42,6 @@ from app.operations.database_copy.sqlite_store import SqliteStore
 from app.operations.health import CHECKS, GROUPS, run_group
 from app.operations.metrics import render_metrics
 from app.operations.processes import ForkedProcess
-from app.rate_limit.file_storage import FILE, FileStorage
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc/locks is Linux's")
 

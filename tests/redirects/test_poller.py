@@ -9,8 +9,7 @@ import pytest
 
 from app.accounts.models import User
 from app.core.config import Settings
-from app.core.wakeups import bell
-from app.core.wakeups.bell import use_wakeups
+from app.core.wakeups import CurrentBell, use_wakeups
 from app.redirects import poller as polling
 from app.redirects.cache import CompiledLinks
 from app.redirects.context import RedirectContext
@@ -30,7 +29,7 @@ def poller(desk: RedirectContext, settings: Settings) -> Iterator[Poller]:
     wait_for(lambda: poller.listener and poller.listener.is_live, "wake-ups", 10)
     yield poller
     poller.stop()
-    bell.CurrentBell.bell = None
+    CurrentBell.bell = None
 
 
 def seconds_until_seen(plans: CompiledLinks) -> float:
@@ -69,8 +68,8 @@ def test_a_lost_wake_up_delays_a_change_by_less_than_a_second(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     link = factory.link(alice, "a")
-    assert bell.CurrentBell.bell is not None
-    monkeypatch.setattr(bell.CurrentBell.bell, "ring", lambda *_topics: None)
+    assert CurrentBell.bell is not None
+    monkeypatch.setattr(CurrentBell.bell, "ring", lambda *_topics: None)
     for number in range(5):
         assert poller.compiled_links.find("localhost", "/a")
         change(link, location_url=f"https://example.com/{number}")

@@ -11,6 +11,7 @@ from babel.dates import format_timedelta
 from app.analytics.clickhouse.client import StatisticsUnavailable
 from app.analytics.readers import reader_of
 from app.core.clock import now
+from app.core.extensions import db
 from app.dashboard.links.rows import short_address
 from app.dashboard.shared.form_views import Caution
 from app.i18n import digits, language
@@ -21,7 +22,6 @@ from app.links.bulk_forms import ManyForm
 from app.links.clicks import clicks_of
 from app.links.forms import LinkForm
 from app.links.models import Link
-from app.web.figures import read_figures
 
 # a link as young as this and without clicks is hardly anywhere yet
 NEW = dt.timedelta(days=1)
@@ -76,7 +76,7 @@ def clicks_line(link: Link, clicks: int) -> str:
     if not clicks:
         return _("It has no clicks yet.")
     try:
-        last = read_figures(lambda bind: reader_of(bind).latest_click(link.id))
+        last = reader_of(db.session).latest_click(link.id)
     except StatisticsUnavailable:
         last = None
     if last is None:  # single clicks are not kept as long as their number

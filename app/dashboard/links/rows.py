@@ -31,7 +31,6 @@ from app.links.favicons import versions_of
 from app.links.models import Favicon, Link
 from app.projects.models import SAMPLES, Project
 from app.web import urls
-from app.web.figures import read_figures
 
 # of the small line charts of clicks
 DAYS = 30
@@ -93,7 +92,7 @@ def small_lines(links: Sequence[int]) -> dict[int, SmallLine]:
     """The lines of all links of a page, with one query."""
     zone = rendering.owner_zone()
     try:
-        found = read_figures(lambda bind: last_days(bind, links, DAYS, zone)) if links else {}
+        found = last_days(db.session, links, DAYS, zone) if links else {}
     except StatisticsUnavailable:  # the list goes on without them
         return dict.fromkeys(links, SmallLine(0, ""))
     return {

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from app.analytics.click_reader import LatestVisit
 from app.analytics.readers import reader_of
 from app.analytics.statistics import hours_of_week, make_report
+from app.core.extensions import db
 from app.dashboard.links.rows import host_of, short_address
 from app.dashboard.statistics import figures, words
 from app.dashboard.statistics.scopes import LINK, PageScope, links_of
@@ -16,7 +17,6 @@ from app.i18n import dated
 from app.i18n.messages import gettext as _
 from app.links.models import Link
 from app.web.body import read_params
-from app.web.figures import read_figures
 
 ROWS = 8
 REALTIME_ROWS = 50  # of the latest clicks
@@ -70,7 +70,7 @@ def tab(scope: PageScope, state: PageState, card: str, dimension: str) -> Tab:
 
 def listed(scope: PageScope, state: PageState, dimension: str, limit: int = ALL_ROWS) -> dict[str, Any]:
     asked = scope.statistics_query(state, dimension, limit=limit)
-    found = read_figures(lambda bind: make_report(bind, asked))
+    found = make_report(db.session, asked)
     most = max([row["pageviews"] for row in found.rows], default=0)
     return {
         "dimension": dimension,
@@ -108,7 +108,7 @@ def world(scope: PageScope, state: PageState) -> dict[str, Any]:
 def links(scope: PageScope, state: PageState, limit: int = ROWS + 1) -> dict[str, Any]:
     """The links with the most clicks; a row's address is the statistics of that link."""
     asked = scope.statistics_query(state, "overview", limit=limit)
-    found = read_figures(lambda bind: reader_of(bind).top_links(asked))
+    found = reader_of(db.session).top_links(asked)
     there = links_of({id_ for id_, _ in found})
     most = max([count.pageviews for _, count in found], default=0)
     rows = [
@@ -144,7 +144,7 @@ def day_name(number: int) -> str:
 def week(scope: PageScope, state: PageState) -> dict[str, Any]:
     """Clicks by hour of the week, for the heat map."""
     asked = scope.statistics_query(state, "overview")
-    found = read_figures(lambda bind: hours_of_week(bind, asked))
+    found = hours_of_week(db.session, asked)
     most = max(count.pageviews for counts in found for count in counts)
     days = [
         (
@@ -172,7 +172,7 @@ def latest(scope: PageScope, state: PageState) -> dict[str, Any]:
     """The latest clicks. `is_old_news`: the page that polls shows them already."""
     limit = REALTIME_ROWS if state.period == "realtime" else ROWS
     asked = scope.statistics_query(state, "overview")
-    found = read_figures(lambda bind: reader_of(bind).latest_visits(asked, limit))
+    found = reader_of(db.session).latest_visits(asked, limit)
     newest = str(found[0].id) if found else ""
     there = {} if scope.link else links_of({visit.link_id for visit in found})
     return {

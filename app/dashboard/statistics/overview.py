@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from app.analytics.readers import reader_of
 from app.analytics.statistics import StatisticsResult, query_statistics
 from app.core import clock
+from app.core.extensions import db
 from app.dashboard.statistics import figures
 from app.dashboard.statistics.figures import Trend
 from app.dashboard.statistics.periods import Day, Span, folded, intervals
@@ -18,7 +19,6 @@ from app.dashboard.statistics.scopes import PageScope
 from app.dashboard.statistics.state import METRICS, PageState
 from app.i18n import digits
 from app.i18n.messages import gettext as _
-from app.web.figures import read_figures
 
 MINUTES = 30
 Counts = tuple[int, int]  # clicks and visitors
@@ -70,7 +70,7 @@ def overview(scope: PageScope, state: PageState) -> dict[str, Any]:
 def query_overview(scope: PageScope, state: PageState, span: Span) -> tuple[StatisticsResult, list[Interval]]:
     is_hourly = state.interval == "hour"
     asked = scope.statistics_query(state, "hour" if is_hourly else "overview", span)
-    found = read_figures(lambda bind: query_statistics(bind, asked))
+    found = query_statistics(db.session, asked)
     return found, hours(scope, found, state, span) if is_hourly else days(found, state, span)
 
 
@@ -157,7 +157,7 @@ def realtime(scope: PageScope, state: PageState) -> dict[str, Any]:
     now, zone = clock.now(), scope.zone
     around = Span(state.today - Day, state.today)  # half an hour may begin on the day before
     asked = scope.statistics_query(state, "hour", around)
-    counts = read_figures(lambda bind: reader_of(bind).by_minute(asked, now, MINUTES))
+    counts = reader_of(db.session).by_minute(asked, now, MINUTES)
     times = [(now - dt.timedelta(minutes=MINUTES - 1 - n)).astimezone(zone) for n in range(MINUTES)]
     parts = [
         Interval(f"{time:%H:%M}", f"{time:%H:%M}", (count.pageviews, count.visitors))

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 from app.analytics.periods import QUARTERS, day_number, midnight, start_of_quarter
 from app.analytics.readers import reader_of
+from app.core.extensions import db
 from app.dashboard.statistics import figures
 from app.dashboard.statistics.periods import Day, Span
 from app.dashboard.statistics.scopes import PageScope
 from app.dashboard.statistics.state import PageState
 from app.i18n.messages import gettext as _
-from app.web.figures import read_figures
 
 
 class FilterReach(NamedTuple):
@@ -96,7 +96,7 @@ class FilterReach(NamedTuple):
 def find_reach(scope: PageScope, state: PageState) -> FilterReach | None:
     """How far back filters reach; None where all single clicks are kept."""
     last = (day_number(state.today) + 2) * QUARTERS
-    pruned = read_figures(lambda bind: reader_of(bind).last_pruned(scope.access.workspace_id, 0, last))
+    pruned = reader_of(db.session).last_pruned(scope.access.workspace_id, 0, last)
     if pruned is None:
         return None
     quarter = (pruned + 1) * QUARTERS

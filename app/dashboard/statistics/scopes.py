@@ -23,7 +23,6 @@ from app.dashboard.statistics.state import VIEWS, PageState
 from app.i18n.messages import gettext as _
 from app.links.models import Link
 from app.projects.models import Project
-from app.web.figures import read_figures
 
 ALL, LINK, PROJECT = "statistics", "links_statistics", "projects_statistics"
 
@@ -70,9 +69,9 @@ class PageScope:
     def is_unvisited(self) -> bool:
         """Whether no click has ever been counted here."""
         if self.link_ids is None:
-            return read_figures(lambda bind: first_moment(bind, self.access.workspace_id)) is None
+            return first_moment(db.session, self.access.workspace_id) is None
         ids = self.link_ids
-        return not read_figures(lambda bind: reader_of(bind).has_visits(ids))
+        return not reader_of(db.session).has_visits(ids)
 
     def statistics_query(
         self, state: PageState, type: str, span: Span | None = None, limit: int = 100
@@ -93,7 +92,7 @@ class PageScope:
 
 
 def all_links_scope(access: Access) -> PageScope:
-    oldest = read_figures(lambda bind: first_moment(bind, access.workspace_id))
+    oldest = first_moment(db.session, access.workspace_id)
     since = access.user.datetime
     return PageScope(access, ALL, _("All links"), min(oldest or since, since))
 

@@ -11,13 +11,12 @@ from app.analytics.sharing.forms import CUSTOM, PARTS
 from app.analytics.sharing.models import StatisticsShare
 from app.analytics.statistics import make_report
 from app.core import clock
+from app.core.extensions import db
 from app.dashboard.statistics import figures, words
-from app.dashboard.statistics.freshness import find_missing_since
 from app.dashboard.statistics.overview import overview
 from app.dashboard.statistics.periods import Span
 from app.dashboard.statistics.scopes import PageScope, all_links_scope, of_link, of_project
 from app.dashboard.statistics.state import METRICS, OFF, PageState
-from app.web.figures import read_figures
 
 ROWS = 20
 LOOKED_AT = 500  # values of which rows are chosen
@@ -55,7 +54,6 @@ def shared_context(share: StatisticsShare, metric: str) -> dict[str, Any]:
         "span_words": figures.span_words,
         "lists": [shared_list(share, scope, state, name) for name in PARTS if name in share.parts],
         "now": clock.now(),
-        "missing_since": find_missing_since(),
         "picture_file": figures.file_name(share.name, state.span),
         **overview(scope, state),
     }
@@ -92,7 +90,7 @@ def state_of_page(share: StatisticsShare, scope: PageScope, metric: str) -> Page
 def shared_list(share: StatisticsShare, scope: PageScope, state: PageState, name: str) -> SharedList:
     """Rows of values with at least `share.least` visitors; all other clicks are one sum."""
     asked = scope.statistics_query(state, name, limit=LOOKED_AT)
-    found = read_figures(lambda bind: make_report(bind, asked))
+    found = make_report(db.session, asked)
     kept = [row for row in found.rows if row["visitors"] >= share.least][:ROWS]
     most = max([row["pageviews"] for row in kept], default=0)
     others = found.pageviews - sum(row["pageviews"] for row in kept)

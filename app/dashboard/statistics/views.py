@@ -27,7 +27,6 @@ from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.workspace import current_access
 from app.dashboard.statistics import figures, words
-from app.dashboard.statistics.freshness import find_missing_since
 from app.dashboard.statistics.lists import card, latest, links, listed, week, world
 from app.dashboard.statistics.menus import menus
 from app.dashboard.statistics.overview import overview
@@ -37,7 +36,6 @@ from app.dashboard.statistics.state import PageState, read
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
 from app.web.body import parse_query, read_params
-from app.web.figures import figures_engine, read_figures
 
 Context = dict[str, Any]
 Find = Callable[..., PageScope]
@@ -121,7 +119,6 @@ def show(scope: PageScope) -> Response:
         **menus(scope, state, context["reach"]),
         "wrong": wrong,
         "parts": parts_of(scope, state),
-        "missing_since": find_missing_since(),
     }
     if state.period != "realtime" and scope.is_unvisited():
         context |= {"is_unvisited": True, "short_url": short_url(scope.link) if scope.link else ""}
@@ -214,9 +211,9 @@ def download(scope: PageScope, state: PageState, name: str) -> Response:
 
 def csv_lines(scope: PageScope, state: PageState, name: str) -> Iterator[str]:
     if name == CLICKS:
-        return export.export_visits(figures_engine(), scope.statistics_query(state, "overview"))
+        return export.export_visits(db.engine, scope.statistics_query(state, "overview"))
     asked = scope.statistics_query(state, name, limit=export.EVERYTHING)
-    found = read_figures(lambda bind: make_report(bind, asked))
+    found = make_report(db.session, asked)
     return export.export_report(found.rows, name)
 
 

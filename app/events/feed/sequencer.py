@@ -24,8 +24,7 @@ from app.core.config import Settings
 from app.core.database import begin_write
 from app.core.error_boundary import ErrorBoundary
 from app.core.poll_loop import LONGEST_SECONDS, quiet_database
-from app.core.wakeups.bell import EVENTS
-from app.core.wakeups.woken_loop import WokenLoop
+from app.core.wakeups import EVENTS, WokenLoop
 from app.events.entries import ENTRIES, NewEntry, add_events
 from app.events.models import EventDraft
 from app.events.types import DELETED, MOVED, PURGED, RESTORED

@@ -18,8 +18,7 @@ from app.core.database import begin_write, clicks_path
 from app.core.error_boundary import ErrorBoundary
 from app.core.leases import claim, is_due, is_free, precise_now
 from app.core.poll_loop import Quiet
-from app.core.wakeups.bell import EVENTS
-from app.core.wakeups.woken_loop import WokenLoop
+from app.core.wakeups import EVENTS, WokenLoop
 from app.events.feed.reading import newest_cursor, newest_position
 from app.events.push.steps import StepEnd, release, step
 from app.notifications.event_types import takes_feed

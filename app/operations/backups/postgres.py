@@ -9,14 +9,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
-from sqlalchemy import make_url
+from sqlalchemy import URL, make_url
 
-from app.core.config import Settings
+from app.core.config import PREFIX, Settings
 from app.core.database import CLICKS
 from app.core.patience import COMMANDS, SOCKET
+from app.core.postgresql import is_pooled, open_connection
 from app.journal.shared_salt import DailySalt
 from app.operations.backups import counts
-from app.rate_limit.postgres_storage import RateLimitCount
+from app.rate_limit.storages import RateLimitCount
 
 PLAIN = ("--format=plain", "--no-owner", "--no-privileges", "--encoding=UTF8")
 NOT_KEPT = (DailySalt, RateLimitCount)  # a salt that outlives its day would tell who visited
@@ -72,10 +73,22 @@ def required(name: str, otherwise: str) -> str:
     return found
 
 
+def require_no_pooler(url: URL) -> None:
+    """Raises ClickException behind a pooler such as PgBouncer: `pg_dump` and `psql` change sessions, which it
+    would hand on to others."""
+    _, arguments = url.get_dialect()().create_connect_args(url)
+    with open_connection(COMMANDS, **arguments) as connection:
+        if is_pooled(connection):
+            raise click.ClickException(
+                f"{PREFIX}DATABASE_URL leads through a pooler: run this with PostgreSQL's own address."
+            )
+
+
 def run_program(command: Sequence[str], settings: Settings) -> None:
     """Runs a program of PostgreSQL. The password is in the environment: any user can list arguments."""
     limits = {name: str(value) for name, value in SOCKET.items()} | {"connect_timeout": str(COMMANDS.connect)}
-    url = make_url(settings.session_url)
+    url = make_url(settings.database_url)
+    require_no_pooler(url)
     url = url.update_query_dict({**limits, **url.query})
     address = url.set(drivername="postgresql", password=None).render_as_string(hide_password=False)
     environ = os.environ | ({"PGPASSWORD": url.password} if url.password else {})

@@ -109,7 +109,7 @@ def rehearse_dumps(settings: Settings, made: Manifest, directory: Path) -> list[
                 *describe(made),
                 "The dumps were read, not restored: the database's user may create no databases (CREATEDB).",
             ]
-        copy = dataclasses.replace(settings, database_url=url, database_direct_url=None)
+        copy = dataclasses.replace(settings, database_url=url)
         try:
             postgres.restore_dumps(copy, [directory / "clicks.sql", directory / "main.sql"])
         except click.ClickException as error:
@@ -126,7 +126,7 @@ def rehearse_dumps(settings: Settings, made: Manifest, directory: Path) -> list[
 def scratch_database(settings: Settings) -> Iterator[str | None]:
     """The address of a new, empty database on the server; None where its user may make none."""
     name = f"{DATABASE}{int(time.time())}_{secrets.token_hex(4)}"
-    engine = create_engine(settings.session_url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
+    engine = create_engine(settings.database_url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
     prepare_engine(engine, settings, patience=WORK)
     try:
         with engine.connect() as connection:
@@ -138,7 +138,7 @@ def scratch_database(settings: Settings) -> Iterator[str | None]:
         yield None
         return
     try:
-        url = make_url(settings.session_url).set(database=name)
+        url = make_url(settings.database_url).set(database=name)
         yield url.render_as_string(hide_password=False)
     finally:
         with engine.connect() as connection:

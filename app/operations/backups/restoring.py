@@ -36,7 +36,7 @@ DRAFT = ".restore-"
 FOLDERS = ("journal", "uploads", "replaced", "imports")
 BESIDE = ("-wal", "-shm")
 # settings that a copy must not have: they lead to the instance itself, or do not fit a SQLite file
-OTHER_ADDRESSES = ("CLICKS_URL", "CLICKS_READ_URL", "DATABASE_DIRECT_URL", "BACKUP_TO")
+OTHER_ADDRESSES = ("CLICKS_URL", "BACKUP_TO")
 OF_POSTGRESQL = ("MEDIA_URL",)
 
 

@@ -13,7 +13,7 @@ from app.core.secret_keys import ring
 from app.operations.checks.finding import Finding, ok, plural, problem, warning
 from app.operations.database import RESTORING, files
 from app.operations.owner import describe_owner
-from app.rate_limit.file_storage import FILE as RATE_LIMITS
+from app.rate_limit.storages import FILE as RATE_LIMITS
 
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 SECRET = (ring.FILE, ring.OLD_FILE, ring.NEXT_FILE, ring.RETIRED_DIRECTORY, "keys", "setup_token")
