@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from sqlalchemy.exc import DBAPIError
 
 from app.analytics import backfill, counters, rows
-from app.analytics.clickhouse.ingest import ClickHouseIngest
+from app.analytics.clickhouse.client import StatisticsUnavailable
+from app.analytics.clickhouse.writer import ClickHouseIngest
 from app.analytics.engine import open_engine
 from app.analytics.interning import Interner
 from app.analytics.lag import JournalState, hindrance_file, journal_state, size
@@ -39,7 +40,7 @@ log = logging.getLogger(__name__)
 
 
 def is_no_segments_fault(error: Exception) -> bool:
-    return isinstance(error, Moved) or is_outage(error)
+    return isinstance(error, Moved | StatisticsUnavailable) or is_outage(error)
 
 
 def counting_of(chunk: Chunk) -> str:
@@ -70,7 +71,7 @@ class Ingest:
         self._fault = None
         try:
             has_moved = self._count()
-            has_moved |= self._append_elsewhere() if self._elsewhere else self._append_here()
+            has_moved |= self._append_elsewhere(self._elsewhere) if self._elsewhere else self._append_here()
             has_moved = has_moved or self._tried(
                 "old visits", lambda: backfill.step(self._engine, self._terms)
             )
@@ -83,7 +84,7 @@ class Ingest:
             return False  # another process ingested these lines
         if self._fault is not None:
             self._wait(self._fault)
-        elif not self.errors.backed_off(str) and not (self._elsewhere and self._elsewhere.waits):
+        elif not self.errors.backed_off(str):
             self._go_on()
         return has_moved
 
@@ -91,11 +92,15 @@ class Ingest:
         has_moved = self._append_rows()
         return self._tried("limited visits", lambda: self._limited.step(self._terms)) or has_moved
 
-    def _append_elsewhere(self) -> bool:
-        """Single clicks go to ClickHouse. Its errors hold up nothing else."""
-        assert self._elsewhere is not None  # noqa: S101
-        has_moved = self._elsewhere.step()
-        self._fault = self._elsewhere.fault or self._fault
+    def _append_elsewhere(self, elsewhere: ClickHouseIngest) -> bool:
+        """Single clicks go to ClickHouse. While it is away, all else goes on."""
+        has_moved = False
+        try:
+            with elsewhere.is_alone() as is_free:
+                for item, insert in elsewhere.due(self.errors) if is_free else ():
+                    has_moved |= self._tried(item, insert)
+        except StatisticsUnavailable as error:
+            self._fault = error
         return has_moved
 
     def tend(self) -> None:

@@ -19,7 +19,7 @@ from sqlalchemy import event, select
 from sqlalchemy.engine import Connection
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from app.analytics.clickhouse.rescued import RescuedBatches
+from app.analytics.clickhouse.writer import RescuedBatches
 from app.analytics.counters import count_begun
 from app.analytics.engine import open_engine
 from app.analytics.lag import size

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 from typing import Protocol
 
-from app.analytics.clickhouse.copying import is_copied
 from app.analytics.clickhouse.upkeep import ClickHouseUpkeep
 from app.analytics.upkeep import Upkeep
 from app.core.config import Settings
@@ -23,20 +22,14 @@ def open_upkeep(settings: Settings) -> AnyUpkeep:
 
 
 class UpkeepOfBoth:
-    """Upkeep of ClickHouse, and of what SQL still has from before, once that is copied.
-
-    Until then nothing is removed there: a click must not move to the roll-ups while it is copied.
-    """
+    """Upkeep of ClickHouse, and of what SQL still has from before."""
 
     def __init__(self, settings: Settings) -> None:
-        self._clickhouse, self._sql = ClickHouseUpkeep(settings), Upkeep(settings)
+        self._stores = ClickHouseUpkeep(settings), Upkeep(settings)
 
     def step(self, now: dt.datetime) -> bool:
-        has_moved = self._clickhouse.step(now)
-        if is_copied(self._clickhouse.engine):
-            return self._sql.step(now) or has_moved
-        return has_moved
+        return any([store.step(now) for store in self._stores])  # noqa: C419  each takes its step
 
     def close(self) -> None:
-        self._clickhouse.close()
-        self._sql.close()
+        for store in self._stores:
+            store.close()

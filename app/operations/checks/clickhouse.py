@@ -11,7 +11,7 @@ from app.core.extensions import db
 from app.operations.checks.finding import Finding, ok, plural, problem, warning
 
 SUMS = """
-    SELECT version(), (SELECT sum(pageviews) FROM owner_quarter), (SELECT sum(pageviews) FROM link_quarter)
+    SELECT version(), sumIf(pageviews, link = 0), sumIf(pageviews, link != 0) FROM quarter
 """
 
 

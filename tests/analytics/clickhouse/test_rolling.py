@@ -9,11 +9,11 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
+from app.analytics.clickhouse.schema import COLUMNS
+from app.analytics.clickhouse.shelves import LATEST, read_shelves
 
 from app.analytics.clickhouse import upkeep
 from app.analytics.clickhouse.client import ANSWER_SECONDS, ClickHouse
-from app.analytics.clickhouse.schema import COLUMNS
-from app.analytics.clickhouse.shelves import LATEST, read_shelves
 from app.analytics.ingest import Ingest
 from app.analytics.statistics import StatisticsQuery, make_report, query_statistics
 from app.journal.codec import Visit, encode
