@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from sqlalchemy.exc import DBAPIError
 
-from app.analytics import backfill, counters, rows
+from app.analytics import counters, rows
 from app.analytics.clickhouse.client import StatisticsUnavailable
 from app.analytics.clickhouse.writer import ClickHouseIngest
 from app.analytics.engine import open_engine
@@ -72,9 +72,6 @@ class Ingest:
         try:
             has_moved = self._count()
             has_moved |= self._append_elsewhere(self._elsewhere) if self._elsewhere else self._append_here()
-            has_moved = has_moved or self._tried(
-                "old visits", lambda: backfill.step(self._engine, self._terms)
-            )
             if time.monotonic() - self._tended >= TEND_SECONDS:
                 self.tend()
         except self._failures as error:

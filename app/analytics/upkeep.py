@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, cast
 from sqlalchemy import Engine, Select, Table, delete, func, literal_column, select, tuple_
 from sqlalchemy.engine import Connection
 
-from app.analytics import backfill, interning_cleanup, interning_state, partitions, rollup, rollup_models
+from app.analytics import interning_cleanup, interning_state, partitions, rollup, rollup_models
 from app.analytics.engine import open_engine
 from app.analytics.periods import day_number
 from app.analytics.rollup_models import EMPTIED, OwnerDay, Seen
@@ -80,9 +80,6 @@ class Upkeep:
     def _next(self, now: dt.datetime) -> UpkeepWork | None:
         oldest = day_number(now.date()) - self._retention  # the first day whose rows are kept
         with open_reading(self._engine) as connection:
-            done, end = backfill.read_state(connection)
-            if done < end:
-                return None
             most = 1 + len(self.errors.backed_off(tuple))
             if entries.is_prunable(connection, oldest) and not self.errors.is_backed_off(FORGET_EVENTS):
                 return UpkeepWork(FORGET_EVENTS, forget_events(self._engine, oldest))

@@ -7,7 +7,7 @@ from flask import current_app
 from sqlalchemy import Engine, select
 
 from app.analytics.clickhouse.client import ClickHouse, StatisticsUnavailable, clickhouse_of
-from app.analytics.clickhouse.copying import NotEmpty, compare, copy_clicks, finish, is_copied
+from app.analytics.clickhouse.copying import NotEmpty, compare, copy_clicks
 from app.analytics.engine import open_engine
 from app.cli.failures import Group
 from app.core.config import Settings
@@ -22,7 +22,7 @@ clicks = Group("clicks", help="Where the clicks are kept.")
 
 @clicks.command("copy")
 def copy() -> None:
-    """Copy all clicks from the database to the empty ClickHouse that CLICKS_URL names, and compare the counts.
+    """Copy all clicks from the database to the empty ClickHouse that CLICKS_URL names, and compare counts.
 
     Stop Waypost first, on every machine.
     """
@@ -40,25 +40,21 @@ def copy() -> None:
         ) from error
     except NotEmpty as error:
         raise click.ClickException(
-            f"The ClickHouse database {error} has clicks already, perhaps of a copy that was broken off. Drop it"
-            " and start again."
+            f"The ClickHouse database {error} has clicks already, perhaps of a copy that was broken off."
+            " Drop it and start again."
         ) from error
     finally:
         engine.dispose()
 
 
 def copy_all(engine: Engine, server: ClickHouse) -> None:
-    if is_copied(engine):
-        click.echo("There is nothing left to copy.")
-        return
     for done in copy_clicks(engine, server, find_owners()):
         click.echo(f"{done:,} rows", err=True)
     found = compare(engine, server)
     for each in found:
         click.echo(f"{each.what}: {each.sql:,} in the database, {each.clickhouse:,} in ClickHouse")
     if any(each.sql != each.clickhouse for each in found):
-        raise click.ClickException("The counts differ; the copy is not finished. Nothing was removed.")
-    finish(engine)
+        raise click.ClickException("The counts differ. Drop the database in ClickHouse and start again.")
 
 
 def find_owners() -> dict[int, int]:

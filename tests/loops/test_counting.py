@@ -120,12 +120,8 @@ def test_a_limited_visit(
     assert ([link for _, link in tables.rows()], tables.damaged()) == ([2], 1)
 
 
-@pytest.mark.parametrize("source", ["limited visits", "old visits"])
-def test_a_source(
-    taken: ingest.Ingest, two_segments: list[str], tables: Tables, source: str, monkeypatch: Any
-) -> None:
-    owner = taken._limited if source == "limited visits" else ingest.backfill
-    monkeypatch.setattr(owner, "step", raiser(ERRORS["a mistake of ours"]))
+def test_a_source(taken: ingest.Ingest, two_segments: list[str], tables: Tables, monkeypatch: Any) -> None:
+    monkeypatch.setattr(taken._limited, "step", raiser(ERRORS["a mistake of ours"]))
     for _ in range(STEPS):
         taken.step()
     assert sorted(link for _, link in tables.rows()) == [1, 2]

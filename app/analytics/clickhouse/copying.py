@@ -6,22 +6,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
-from sqlalchemy import Engine, Table, exists, func, select
+from sqlalchemy import Engine, Table, func, select
 from sqlalchemy.engine import Connection
 
 from app.analytics import rollup
 from app.analytics.clickhouse.client import ClickHouse
 from app.analytics.clickhouse.tables import COLUMNS, COPIED, DAY_COLUMNS, make_tables
-from app.analytics.clickhouse.writer import BEFORE_DEVICE, POSITIONS
+from app.analytics.clickhouse.writer import BEFORE_DEVICE
 from app.analytics.day_state import noon
 from app.analytics.interned_texts import texts_of
-from app.analytics.offsets import insert_into
 from app.analytics.periods import DAY_MS, QUARTERS
 from app.analytics.raw_queries import AGENTS, CLICKS
 from app.analytics.rollup_models import LinkQuarter, LinkValue, OwnerDay, OwnerQuarter, OwnerValue
 from app.analytics.rows import TEXTS
 
-DONE = "copied to ClickHouse"  # the name of a row among the offsets: all is copied
 BATCH_SIZE = 20_000
 DEVICE = ("device_type_id", "os_name_id", "browser_name_id")
 Pruned = set[tuple[int, int]]  # owners and days
@@ -38,13 +36,6 @@ class Compared(NamedTuple):
     what: str
     sql: int
     clickhouse: int
-
-
-def is_copied(engine: Engine) -> bool:
-    """Whether nothing in SQL is still to be copied."""
-    with reading(engine) as connection:
-        done = connection.scalar(select(exists().where(POSITIONS.c.name == DONE)))
-        return bool(done) or not connection.scalar(select(exists().where(OwnerDay.day.is_not(None))))
 
 
 def copy_clicks(engine: Engine, server: ClickHouse, owners: Mapping[int, int]) -> Iterator[int]:
@@ -70,13 +61,6 @@ def copy_clicks(engine: Engine, server: ClickHouse, owners: Mapping[int, int]) -
         "INSERT INTO quarter SELECT user_id, link, is_bot, quarter, pageviews FROM day"
         f" WHERE shelf = {COPIED} AND dimension = 0"
     )
-
-
-def finish(engine: Engine) -> None:
-    """Notes that all is copied and compared."""
-    with engine.begin() as connection:
-        row = {"name": DONE, "counters_offset": 0, "rows_offset": 0}
-        connection.execute(insert_into(connection, POSITIONS).values(row).on_conflict_do_nothing())
 
 
 def compare(engine: Engine, server: ClickHouse) -> list[Compared]:

@@ -251,8 +251,8 @@ class ClickHouseReader:
         return found
 
     def _kept(self, scope: Scope, first_ms: int, last_ms: int, days: Iterable[int] = ()) -> str:
-        """Single clicks from the beginning of the UTC day on in which the time begins, on shelves that are not
-        removed. Without those of these days."""
+        """Single clicks on shelves that are not removed, from the beginning of the UTC day on in which the
+        time begins. Without those of these days."""
         partitions = ", ".join(f"'{day}-{day}'" for day in days)
         return " AND ".join(
             [

@@ -1,12 +1,12 @@
 """Tables of ClickHouse, made by the worker where they are missing, and how clicks in them are counted.
 
-`click` has the single clicks. Each is kept on a shelf: its UTC day, or the day on which it was ingested if its
-own day was removed. A shelf is one partition for each day that it holds, and is removed as a whole.
+`click` has the single clicks. Each is kept on a shelf: its UTC day, or the day on which it was ingested if
+its own day was removed. A shelf is one partition for each day that it holds, and is removed as a whole.
 `quarter` has the clicks by quarter of an hour, to which a materialized view adds what is inserted; its link 0
-is all links of an owner. `day` has the roll-ups of shelves: in dimension 0 by quarter of an hour, in others by
-value, at the noon of each day. A roll-up that is made anew takes the place of the earlier one. `rolled` says
-how many of an owner's clicks the roll-up of a shelf holds, and is written after it. `removed` names the shelves
-of which only roll-ups are left.
+is all links of an owner. `day` has the roll-ups of shelves: in dimension 0 by quarter of an hour, in others
+by value, at the noon of each day. A roll-up that is made anew takes the place of the earlier one. `rolled`
+says how many of an owner's clicks the roll-up of a shelf holds, and is written after it. `removed` names the
+shelves of which only roll-ups are left.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Upkeep of clicks in ClickHouse: rolls up past days, and removes single clicks after CLICK_RETENTION_DAYS.
 
-Whole shelves are rolled up, which is what makes visitors exact. A roll-up is used while it holds as many clicks
-as there are: not one that was killed on its way, and not one that clicks came after.
+Whole shelves are rolled up, which is what makes visitors exact. A roll-up is used while it holds as many
+clicks as there are: not one that was killed on its way, and not one that clicks came after.
 (docs/decisions/2026-11-26-roll-ups-in-clickhouse.md)
 """
 
@@ -120,14 +120,13 @@ class ClickHouseUpkeep:
         meanwhile."""
         before = self._clicks(shelf)  # or clicks that come meanwhile might seem to be among all values
         mine, keys = f"shelf = {shelf:d}", "user_id, link, is_bot, shelf"
-        parts = {0: counted(mine, links=links, keys=keys)} | {
-            DIMENSIONS[name].number: counted(mine, value, NOON_OF, links, keys)
-            for name, value in VALUES.items()
-        }
+        parts = {0: counted(mine, links=links, keys=keys)}
+        for name, value in VALUES.items():
+            parts[DIMENSIONS[name].number] = counted(mine, value, NOON_OF, links, keys)
         for dimension, part in parts.items():
             self._server.work(
-                f"INSERT INTO day ({', '.join(DAY_COLUMNS)}) SELECT user_id, link, {dimension:d}, is_bot, value,"
-                f" quarter, shelf, pageviews, visitors FROM ({part})"
+                f"INSERT INTO day ({', '.join(DAY_COLUMNS)}) SELECT user_id, link, {dimension:d}, is_bot,"
+                f" value, quarter, shelf, pageviews, visitors FROM ({part})"
             )
         rows = ", ".join(f"({owner:d}, {shelf:d}, {own:d})" for owner, own, _ in before)
         self._server.work(f"INSERT INTO rolled VALUES {rows}")

@@ -1,9 +1,9 @@
 """Writes clicks into ClickHouse, each exactly once.
 
-No transaction spans SQL and ClickHouse. So the end of a batch is committed first, as an intent, then the batch
-is inserted with a token made of its source and its ends, and then the position moves. Whatever is killed in
-between is done again with the same rows and the same token, which inserts nothing that is there. Counters and
-positions stay in the SQL database. (docs/decisions/2026-11-25-clickhouse.md)
+No transaction spans SQL and ClickHouse. So the end of a batch is committed first, as an intent, then the
+batch is inserted with a token made of its source and its ends, and then the position moves. Whatever is
+killed in between is done again with the same rows and the same token, which inserts nothing that is there.
+Counters and positions stay in the SQL database. (docs/decisions/2026-11-25-clickhouse.md)
 """
 
 from __future__ import annotations
