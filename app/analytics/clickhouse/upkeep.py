@@ -2,7 +2,7 @@
 
 Whole shelves are rolled up, which is what makes visitors exact. A roll-up is used while it holds as many
 clicks as there are: not one that was killed on its way, and not one that clicks came after.
-(docs/decisions/2026-11-26-roll-ups-in-clickhouse.md)
+(docs/decisions/2026-11-25-clickhouse.md)
 """
 
 from __future__ import annotations
