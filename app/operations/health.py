@@ -15,8 +15,7 @@ from sqlalchemy import NullPool, create_engine
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from app.analytics.lag import JournalState
-from app.analytics.limited_lag import limited_lag
+from app.analytics.lag import JournalState, limited_lag
 from app.core.clock import format_utc
 from app.core.database import AnySession, clicks_path, prepare_engine, takes_no_writes
 from app.core.database_damage import is_damage_noted, is_file_damaged

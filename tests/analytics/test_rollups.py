@@ -14,8 +14,7 @@ from app.analytics.rollup_models import Agent, LinkQuarter, OwnerDay, OwnerQuart
 from app.journal.codec import Visit, encode
 from app.journal.writer import Journal
 from tests.analytics.conftest import Tables, take_in
-from tests.analytics.load import load
-from tests.analytics.test_statistics import BEGIN, DAYS, LINKS
+from tests.analytics.load import BEGIN, DAYS, LINKS, load
 
 pytestmark = pytest.mark.databases
 MODELS = (LinkQuarter, OwnerQuarter, OwnerDay, Seen, Agent)

@@ -48,7 +48,7 @@ BOUNDS: dict[str, str | int] = {
     "operations/database_copy/copier.py self.replaced": "MAX_PROBLEMS",
     "analytics/params.py NO_WORDS": CODE,
     "analytics/params.py known_zones": CODE,
-    "analytics/sorted_day.py self.visited": SHORT,
+    "analytics/tally.py self.visited": SHORT,
     "analytics/clickhouse/client.py clickhouse_of": "one address: CLICKS_URL",
     "analytics/clickhouse/client.py self._clients": CODE,
     "analytics/ingest.py self._synced": "segments of the journal that are there",

@@ -18,7 +18,6 @@ from app.analytics import (
     interning_cleanup,
     limited,
     rollup,
-    segment_cleanup,
     upkeep,
 )
 from app.analytics import rows as click_rows
@@ -146,7 +145,7 @@ def test_a_segment_that_can_not_go(
 ) -> None:
     bad = segments.directory_of(settings.data_dir) / two_segments[0]
     throw(
-        *((segment_cleanup, "is_finished") if where == "asked" else (Path, "unlink")),
+        *((ingest, "is_finished") if where == "asked" else (Path, "unlink")),
         lambda path, *_: path == bad,
     )
     for _ in range(STEPS):

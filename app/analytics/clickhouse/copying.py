@@ -14,7 +14,7 @@ from app.analytics.clickhouse.client import ClickHouse
 from app.analytics.clickhouse.tables import COLUMNS, COPIED, DAY_COLUMNS, make_tables
 from app.analytics.clickhouse.writer import BEFORE_DEVICE
 from app.analytics.day_state import noon
-from app.analytics.interned_texts import texts_of
+from app.analytics.interning import texts_of
 from app.analytics.periods import DAY_MS, QUARTERS
 from app.analytics.raw_queries import AGENTS, CLICKS
 from app.analytics.rollup_models import LinkQuarter, LinkValue, OwnerDay, OwnerQuarter, OwnerValue

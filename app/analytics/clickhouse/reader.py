@@ -1,4 +1,4 @@
-"""Reads clicks in ClickHouse: `ClickReader` over its tables.
+"""Reads clicks in ClickHouse: what `SqlReader` says of its methods holds here.
 
 A figure is one statement over roll-ups and single clicks, because a page waits for each answer. Numbers stand
 in the text of a statement, texts are parameters.
@@ -15,7 +15,6 @@ from typing import Any
 from sqlalchemy import select
 
 from app.analytics import day_state
-from app.analytics.batches import TOLD
 from app.analytics.click_reader import (
     ClickBatch,
     Counts,
@@ -28,11 +27,10 @@ from app.analytics.click_reader import (
 from app.analytics.clickhouse.client import clickhouse_of
 from app.analytics.clickhouse.tables import VALUES, counted, numbers, removed_shelves
 from app.analytics.dimensions import DIMENSIONS
-from app.analytics.latest import MINUTE_MS
 from app.analytics.periods import DAY_MS, QUARTER_MS, QUARTERS, Period
 from app.analytics.query import StatisticsQuery, covered_after
 from app.analytics.scope import BATCH_SIZE, NONE, Bind, Scope, VisitCounts, add_counts
-from app.analytics.visit_pages import WORDS
+from app.analytics.single_clicks import MINUTE_MS, TOLD, WORDS
 from app.core.clock import written_ms
 from app.links.models import Link
 from app.redirects.user_agent import Device

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from itertools import accumulate
 
 from sqlalchemy import Engine
 from sqlalchemy.engine import Connection
@@ -22,6 +23,7 @@ from app.analytics.clickhouse.tables import (
     VALUES,
     counted,
     make_tables,
+    numbers,
     removed_shelves,
 )
 from app.analytics.clickhouse.writer import list_intents
@@ -35,6 +37,7 @@ REST_SECONDS = 10.0
 LATE = dt.timedelta(hours=1)  # clicks that come later than that cause another roll-up
 READ_SECONDS = 60  # a page that has read which shelves are removed has read the rest by then
 ONE_AT_A_TIME = 0x57_41_5B  # the number of the lock in PostgreSQL: only one machine rolls up at a time
+BATCH_CLICKS = 250_000  # that are rolled up in a step: days with few clicks go together, statements cost more
 Partition = tuple[int, int]  # a shelf, and a day whose clicks it holds
 
 
@@ -75,11 +78,11 @@ class ClickHouseUpkeep:
         kept = {shelf for shelf, _ in there} - {*removed_shelves(self._server)}
         due = {shelf for shelf in kept if not self.errors.is_backed_off(shelf)}
         if gone := [shelf for shelf in sorted(due) if shelf < oldest]:
-            self._remove(gone[0])
+            self._remove(gone[:1])
         elif unread := self._read_no_more(there):
             self._server.work(f"ALTER TABLE click DROP PARTITION ID '{unread[0]}-{unread[1]}'")
         elif days := self._unrolled(there, due & {*range(oldest, today)}):
-            self._roll(days[0])
+            self._roll(days)
         else:
             return False
         return True
@@ -100,46 +103,48 @@ class ClickHouseUpkeep:
         return min((each for each in there if each[0] in found), default=None)
 
     def _unrolled(self, there: Mapping[Partition, int], shelves: Collection[int]) -> list[int]:
-        """Days whose roll-ups do not hold what there is, the latest first."""
+        """Days whose roll-ups do not hold what there is: the latest, as many as are a step."""
         held = dict(
             self._server.query(
                 "SELECT shelf, sum(held) FROM (SELECT shelf, max(clicks) AS held FROM rolled"
                 " GROUP BY user_id, shelf) GROUP BY shelf"
             )
         )
-        days = sorted(shelves, reverse=True)
-        return [day for day in days if there.get((day, day), 0) != held.get(day, 0)]
+        rows = {day: there.get((day, day), 0) for day in sorted(shelves, reverse=True)}
+        due = [day for day, count in rows.items() if count != held.get(day, 0)]
+        sums = [*accumulate(rows[day] for day in due)]
+        return due[: max(1, sum(total <= BATCH_CLICKS for total in sums))]
 
-    def _remove(self, shelf: int) -> None:
-        """From the moment on that the shelf is among the removed ones, its roll-up stands for it."""
-        if self._roll(shelf, "[0, link_id]"):
-            self._server.work(f"INSERT INTO removed VALUES ({shelf:d}, now())")
+    def _remove(self, shelves: Sequence[int]) -> None:
+        """From the moment on that a shelf is among the removed ones, its roll-up stands for it."""
+        if self._roll(shelves, "[0, link_id]"):
+            self._server.work(f"INSERT INTO removed VALUES ({shelves[0]:d}, now())")
 
-    def _roll(self, shelf: int, links: str = "[0]") -> bool:
-        """Rolls a shelf up, for all links of each owner or also for each; returns whether nothing came
+    def _roll(self, shelves: Sequence[int], links: str = "[0]") -> bool:
+        """Rolls shelves up, for all links of each owner or also for each; returns whether nothing came
         meanwhile."""
-        before = self._clicks(shelf)  # or clicks that come meanwhile might seem to be among all values
-        mine, keys = f"shelf = {shelf:d}", "user_id, link, is_bot, shelf"
-        parts = {0: counted(mine, links=links, keys=keys)}
+        some, keys = f"shelf IN {numbers(shelves)}", "user_id, link, is_bot, shelf"
+        before = self._clicks(some)  # or clicks that come meanwhile might seem to be among all values
+        parts = {0: counted(some, links=links, keys=keys)}
         for name, value in VALUES.items():
-            parts[DIMENSIONS[name].number] = counted(mine, value, NOON_OF, links, keys)
+            parts[DIMENSIONS[name].number] = counted(some, value, NOON_OF, links, keys)
         for dimension, part in parts.items():
             self._server.work(
                 f"INSERT INTO day ({', '.join(DAY_COLUMNS)}) SELECT user_id, link, {dimension:d}, is_bot,"
                 f" value, quarter, shelf, pageviews, visitors FROM ({part})"
             )
-        rows = ", ".join(f"({owner:d}, {shelf:d}, {own:d})" for owner, own, _ in before)
+        rows = ", ".join(f"({owner:d}, {shelf:d}, {own:d})" for owner, shelf, own, _ in before)
         self._server.work(f"INSERT INTO rolled VALUES {rows}")
-        if self._clicks(shelf) == before:
-            return True
-        self.errors.fail(shelf, "clicks came while their day was rolled up")  # once more, after a rest
-        return False
+        changed = {row[1] for row in {*before} ^ {*self._clicks(some)}}
+        for shelf in changed:  # once more, after a rest
+            self.errors.fail(shelf, "clicks came while their day was rolled up")
+        return not changed
 
-    def _clicks(self, shelf: int) -> list[tuple[int, ...]]:
-        """Each owner with their clicks on a shelf: those of its own day, and all."""
+    def _clicks(self, some: str) -> list[tuple[int, ...]]:
+        """Each owner with their clicks on each shelf: those of its own day, and all."""
         return self._server.query(
-            f"SELECT user_id, countIf({DAY_OF} = shelf), count() FROM click WHERE shelf = {shelf:d}"
-            " GROUP BY user_id ORDER BY user_id"
+            f"SELECT user_id, shelf, countIf({DAY_OF} = shelf), count() FROM click WHERE {some}"
+            " GROUP BY user_id, shelf"
         )
 
 

@@ -26,9 +26,8 @@ from app.analytics.clickhouse.tables import COLUMNS, make_tables, removed_shelve
 from app.analytics.lag import size
 from app.analytics.limited import SOURCE, TAKEN, LimitedVisits, advance_generation
 from app.analytics.models import Position
-from app.analytics.offsets import Moved, Offsets, move_offset, read_positions
+from app.analytics.offsets import Inserted, Moved, Offsets, move_offset, read_positions
 from app.analytics.periods import DAY_MS
-from app.analytics.rescued_rows import Inserted
 from app.analytics.rows import TEXTS, texts_of_click
 from app.core.config import Settings
 from app.core.error_boundary import ErrorBoundary

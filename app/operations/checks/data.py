@@ -10,8 +10,7 @@ from pathlib import Path
 
 from sqlalchemy import func, select, text
 
-from app.analytics.lag import journal_state
-from app.analytics.limited_lag import limited_lag
+from app.analytics.lag import journal_state, limited_lag
 from app.analytics.models import Loss
 from app.analytics.offsets import positions_in
 from app.core.config import PREFIX, Settings

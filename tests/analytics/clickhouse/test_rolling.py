@@ -18,7 +18,7 @@ from app.analytics.clickhouse.tables import COLUMNS, OldTables, make_statement, 
 from app.analytics.clickhouse.tables import TABLES as STATEMENTS
 from app.analytics.ingest import Ingest
 from app.analytics.statistics import StatisticsQuery, make_report, query_statistics
-from app.analytics.upkeeps import open_upkeep
+from app.analytics.upkeep import open_upkeep
 from app.core.config import Settings
 from app.core.extensions import db
 from app.journal.codec import Visit, encode
@@ -26,10 +26,8 @@ from app.journal.writer import Journal
 from bench import stored_in_clickhouse
 from bench.stored import USER
 from tests.analytics.conftest import take_in
-from tests.analytics.load import load
-from tests.analytics.test_statistics import plain, questions
+from tests.analytics.load import BEGIN, LINKS, load, plain, questions
 
-BEGIN = dt.datetime(2026, 10, 23, tzinfo=dt.UTC)
 BEGIN_DAY = int(BEGIN.timestamp()) // 86_400
 # how many days are kept, and when: nothing is removed, and five days are
 ALL, SOME = (400, dt.datetime(2026, 11, 10, tzinfo=dt.UTC)), (10, dt.datetime(2026, 11, 7, tzinfo=dt.UTC))
@@ -54,7 +52,7 @@ def server(clickhouse_url: str) -> ClickHouse:
 
 @pytest.fixture(scope="module")
 def visits() -> list[Visit]:
-    return load(400, BEGIN, 12, {1: (10, 11, 12), 2: (20,)}, Random(4))
+    return load(400, BEGIN, 12, LINKS, Random(4))
 
 
 @pytest.fixture

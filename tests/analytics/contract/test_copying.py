@@ -23,12 +23,10 @@ from app.core.extensions import db
 from app.journal.codec import encode
 from app.journal.writer import Journal
 from tests.analytics.conftest import take_in
-from tests.analytics.load import load
-from tests.analytics.test_statistics import LINKS, questions
+from tests.analytics.load import BEGIN, LINKS, load, questions
 from tests.factories import Factory
 
 pytestmark = pytest.mark.parametrize("store", ["sqlite", "postgresql"], indirect=True)
-BEGIN = dt.datetime(2026, 10, 23, tzinfo=dt.UTC)
 SCOPES: tuple[dict[str, Any], ...] = (
     {},
     {"zone": ZoneInfo("Europe/Berlin")},
