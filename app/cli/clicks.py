@@ -51,9 +51,9 @@ def copy_all(engine: Engine, server: ClickHouse) -> None:
     for done in copy_clicks(engine, server, find_owners()):
         click.echo(f"{done:,} rows", err=True)
     found = compare(engine, server)
-    for each in found:
-        click.echo(f"{each.what}: {each.sql:,} in the database, {each.clickhouse:,} in ClickHouse")
-    if any(each.sql != each.clickhouse for each in found):
+    for what, (sql, there) in found.items():
+        click.echo(f"{what}: {sql:,} in the database, {there:,} in ClickHouse")
+    if any(sql != there for sql, there in found.values()):
         raise click.ClickException("The counts differ. Drop the database in ClickHouse and start again.")
 
 

@@ -4,7 +4,7 @@ which nothing else is left. Waypost is stopped meanwhile."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from sqlalchemy import Engine, Table, func, select
 from sqlalchemy.engine import Connection
@@ -28,14 +28,6 @@ ROLL_UPS = [cast("Table", each.__table__) for each in (OwnerQuarter, LinkQuarter
 
 class NotEmpty(Exception):
     """The target has clicks already: of Waypost, or of a copy that was broken off."""
-
-
-class Compared(NamedTuple):
-    """How many clicks SQL and ClickHouse have of what was copied."""
-
-    what: str
-    sql: int
-    clickhouse: int
 
 
 def copy_clicks(engine: Engine, server: ClickHouse, owners: Mapping[int, int]) -> Iterator[int]:
@@ -63,13 +55,14 @@ def copy_clicks(engine: Engine, server: ClickHouse, owners: Mapping[int, int]) -
     )
 
 
-def compare(engine: Engine, server: ClickHouse) -> list[Compared]:
+def compare(engine: Engine, server: ClickHouse) -> dict[str, tuple[int, int]]:
+    """How many clicks SQL and ClickHouse have."""
     with reading(engine) as connection:
         rows = connection.scalar(select(func.count()).select_from(CLICKS)) or 0
         clicks = connection.scalar(select(func.sum(OwnerQuarter.pageviews))) or 0
     [(copied,)] = server.query("SELECT count() FROM click")
     [(summed,)] = server.query("SELECT sum(pageviews) FROM quarter WHERE link = 0")
-    return [Compared("single clicks", rows, copied), Compared("clicks in all", int(clicks), int(summed))]
+    return {"single clicks": (rows, int(copied)), "clicks in all": (int(clicks), int(summed))}
 
 
 def reading(engine: Engine) -> Connection:
