@@ -14,8 +14,8 @@ from contextlib import closing
 from app.analytics.engine import checkpoint_wal, open_engine
 from app.analytics.interning import Interner
 from app.analytics.periods import DAY_MS, QUARTER_MS
-from app.analytics.upkeeps import open_upkeep
-from app.analytics.user_agents import store_descriptions
+from app.analytics.rows import store_descriptions
+from app.analytics.upkeep import open_upkeep
 from app.core.config import Settings
 from app.core.database import clicks_path
 from bench.ingest import AGENT

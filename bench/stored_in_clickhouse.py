@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 
 from app.analytics.clickhouse.client import clickhouse_of
-from app.analytics.clickhouse.schema import COLUMNS, make_tables
+from app.analytics.clickhouse.tables import COLUMNS, make_tables
 from app.analytics.periods import DAY_MS
 from app.core.config import Settings
 from bench.many_links import store

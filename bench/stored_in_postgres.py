@@ -12,7 +12,7 @@ from app.analytics.engine import open_engine
 from app.analytics.interning import Interner
 from app.analytics.partitions import make_months, month_of, next_month, start_ms
 from app.analytics.periods import DAY_MS, QUARTER_MS
-from app.analytics.user_agents import store_descriptions
+from app.analytics.rows import store_descriptions
 from app.core.config import Settings
 from bench.ingest import AGENT
 from bench.stored import TEXTS, USER, text_of

@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, Table, func, select
 from app.analytics import day_state, raw_queries
 from app.analytics.day_state import Day, Stretch, merge_days
 from app.analytics.dimensions import DIMENSIONS
-from app.analytics.interned_texts import numbers_of, texts_of
+from app.analytics.interning import numbers_of, texts_of
 from app.analytics.periods import QUARTERS
 from app.analytics.rollup_models import LinkValue, OwnerValue
 from app.analytics.scope import BATCH_SIZE, NONE, Bind, Scope, VisitCounts, add_counts

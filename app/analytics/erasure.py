@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Engine, Table, bindparam, delete, select, 
 
 from app.analytics import interning_state
 from app.analytics.clickhouse.client import clickhouse_of
-from app.analytics.clickhouse.schema import erase_owner, owners
+from app.analytics.clickhouse.tables import erase_owner, owners
 from app.analytics.engine import open_engine
 from app.analytics.models import Click
 from app.analytics.periods import DAY_MS

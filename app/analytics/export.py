@@ -11,8 +11,8 @@ from sqlalchemy import Engine
 from app.analytics.periods import QUARTER_MS
 from app.analytics.query import StatisticsQuery
 from app.analytics.readers import reader_of
+from app.analytics.single_clicks import WORDS
 from app.analytics.statistics import Row
-from app.analytics.visit_pages import WORDS
 from app.core.csv_files import csv_pieces
 
 EVERYTHING = 1_000_000_000  # a limit that no report reaches

@@ -11,21 +11,24 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 
+from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError
 
-from app.analytics import backfill, counters, rows
-from app.analytics.clickhouse.ingest import ClickHouseIngest
-from app.analytics.engine import open_engine
+from app.analytics import counters, rows
+from app.analytics.clickhouse.client import StatisticsUnavailable
+from app.analytics.clickhouse.writer import ClickHouseIngest
+from app.analytics.engine import checkpoint_wal, open_engine
 from app.analytics.interning import Interner
 from app.analytics.lag import JournalState, hindrance_file, journal_state, size
 from app.analytics.limited import LimitedVisits
-from app.analytics.offsets import Moved, Offsets, move_offset, read_positions
-from app.analytics.segment_cleanup import remove_finished
+from app.analytics.offsets import Moved, Offsets, move_offset, read_positions, remove_offsets
 from app.core.config import Settings
 from app.core.database import is_outage
 from app.core.durable_files import sync_directory
 from app.core.error_boundary import ErrorBoundary
+from app.core.file_locks import lock_file
 from app.core.tracing import tracing
 from app.journal import disk_reserve, segments
 from app.journal import reader as journal_reader
@@ -39,7 +42,7 @@ log = logging.getLogger(__name__)
 
 
 def is_no_segments_fault(error: Exception) -> bool:
-    return isinstance(error, Moved) or is_outage(error)
+    return isinstance(error, Moved | StatisticsUnavailable) or is_outage(error)
 
 
 def counting_of(chunk: Chunk) -> str:
@@ -70,10 +73,7 @@ class Ingest:
         self._fault = None
         try:
             has_moved = self._count()
-            has_moved |= self._append_elsewhere() if self._elsewhere else self._append_here()
-            has_moved = has_moved or self._tried(
-                "old visits", lambda: backfill.step(self._engine, self._terms)
-            )
+            has_moved |= self._append_elsewhere(self._elsewhere) if self._elsewhere else self._append_here()
             if time.monotonic() - self._tended >= TEND_SECONDS:
                 self.tend()
         except self._failures as error:
@@ -83,7 +83,7 @@ class Ingest:
             return False  # another process ingested these lines
         if self._fault is not None:
             self._wait(self._fault)
-        elif not self.errors.backed_off(str) and not (self._elsewhere and self._elsewhere.waits):
+        elif not self.errors.backed_off(str):
             self._go_on()
         return has_moved
 
@@ -91,11 +91,15 @@ class Ingest:
         has_moved = self._append_rows()
         return self._tried("limited visits", lambda: self._limited.step(self._terms)) or has_moved
 
-    def _append_elsewhere(self) -> bool:
-        """Single clicks go to ClickHouse. Its errors hold up nothing else."""
-        assert self._elsewhere is not None  # noqa: S101
-        has_moved = self._elsewhere.step()
-        self._fault = self._elsewhere.fault or self._fault
+    def _append_elsewhere(self, elsewhere: ClickHouseIngest) -> bool:
+        """Single clicks go to ClickHouse. While it is away, all else goes on."""
+        has_moved = False
+        try:
+            with elsewhere.is_alone() as is_free:
+                for item, insert in elsewhere.due(self.errors) if is_free else ():
+                    has_moved |= self._tried(item, insert)
+        except StatisticsUnavailable as error:
+            self._fault = error
         return has_moved
 
     def tend(self) -> None:
@@ -224,3 +228,46 @@ class Ingest:
             self._hindrance.change(lambda _before: reason)
         except OSError:
             log.warning("The reason why clicks wait can't be stored", exc_info=True)
+
+
+errors = ErrorBoundary("finished segments")
+
+
+def remove_finished(engine: Engine, directory: Path) -> list[str]:
+    """Checkpoints, then removes finished segments; returns their names."""
+    with lock_file(directory / "checkpoint.lock") as is_free:  # two checkpoints at once can harm a WAL
+        finished = finished_segments(directory, read_positions(engine))
+        if not is_free or not checkpoint_wal(engine) or not finished:
+            return []
+    with segments.removal_lock(directory) as is_free:
+        if not is_free:  # a backup is under way
+            return []
+        removed = [name for name in finished if errors.run(name, remove_segment, directory / name)]
+        # the file's removal is durable before its offsets go: else a power cut could count it again
+        sync_directory(directory)
+        remove_offsets(engine, removed)
+    return removed
+
+
+def remove_segment(path: Path) -> bool:
+    path.unlink(missing_ok=True)
+    return True
+
+
+def finished_segments(directory: Path, positions: Mapping[str, Offsets]) -> list[str]:
+    return [
+        name
+        for name in segments.list_segments(directory)
+        if errors.run(f"{name}, its state", is_finished, directory / name, positions.get(name))
+    ]
+
+
+def is_finished(path: Path, offsets: Offsets | None) -> bool:
+    counters, rows = offsets or Offsets()
+    with contextlib.suppress(FileNotFoundError), path.open("rb") as file:
+        return rows == counters and segments.is_abandoned(file.fileno()) and size_of(file.fileno()) <= rows
+    return False
+
+
+def size_of(fd: int) -> int:
+    return os.fstat(fd).st_size

@@ -1,4 +1,4 @@
-"""String interning: text to integer id, on ingest."""
+"""String interning: text to integer id, on ingest, and look-up of either."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from sqlalchemy.engine import Connection
 from app.analytics import interning_state
 from app.analytics.models import Term
 from app.analytics.offsets import insert_into
+from app.analytics.scope import BATCH_SIZE, Bind
 
 TABLE = cast("Table", Term.__table__)
 MAX_TEXTS = 200_000
 MAX_BYTES = 64 * 1024 * 1024  # of all texts together: a referrer's path alone may have 2,048 characters
 ENTRY_BYTES = 250  # of one entry beside its text, in the dict and the set that may hold it
-BATCH_SIZE = 500
 
 
 class Interner:
@@ -93,3 +93,24 @@ def look_up(connection: Connection, digests: Sequence[int]) -> Iterator[tuple[in
         wanted = TABLE.c.digest.in_(digests[start : start + BATCH_SIZE])
         for row in connection.execute(select(TABLE.c.digest, TABLE.c.id).where(wanted)):
             yield row.digest, row.id
+
+
+TERMS = cast("Table", Term.__table__)
+
+
+def texts_of(bind: Bind, ids: Iterable[int | None]) -> dict[int | None, str]:
+    """The texts of these ids; none for 0 and None."""
+    wanted = sorted({id_ for id_ in ids if id_})
+    found: dict[int | None, str] = {}
+    for start in range(0, len(wanted), BATCH_SIZE):
+        some = TERMS.c.id.in_(wanted[start : start + BATCH_SIZE])
+        rows = bind.execute(select(TERMS.c.id, TERMS.c.value).where(some))
+        found.update({row.id: row.value for row in rows})
+    return found
+
+
+def numbers_of(bind: Bind, texts: Iterable[str]) -> dict[str, int]:
+    """The ids of these texts. A text without one is in no click."""
+    wanted = {digest_text(text): text for text in texts}
+    rows = bind.execute(select(TERMS.c.id, TERMS.c.digest).where(TERMS.c.digest.in_(wanted)))
+    return {wanted[row.digest]: row.id for row in rows}

@@ -19,8 +19,7 @@ from app.analytics import interning_state
 from app.analytics.interning import TABLE as TERMS
 from app.analytics.interning import digest_text
 from app.analytics.rollup_models import LinkValue, OwnerValue
-from app.analytics.rows import CLICKS, TEXTS
-from app.analytics.user_agents import AGENTS
+from app.analytics.rows import AGENTS, CLICKS, TEXTS
 from app.core.database import is_outage
 from app.core.error_boundary import ErrorBoundary
 

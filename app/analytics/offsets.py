@@ -32,6 +32,13 @@ class Offsets(NamedTuple):
     rows: int = 0
 
 
+class Inserted(NamedTuple):
+    """What some lines of a segment held."""
+
+    clicks: int
+    damaged: int
+
+
 def read_positions(engine: Engine) -> dict[str, Offsets]:
     """Every source's committed offsets. A segment that is not begun has none."""
     with engine.connect().execution_options(reads=True) as connection:

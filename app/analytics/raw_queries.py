@@ -25,7 +25,7 @@ from sqlalchemy import (
 from sqlalchemy import cast as cast_to
 
 from app.analytics.dimensions import DIMENSIONS
-from app.analytics.interned_texts import numbers_of
+from app.analytics.interning import numbers_of
 from app.analytics.models import Click
 from app.analytics.periods import DAY_MS, QUARTER_MS, QUARTERS
 from app.analytics.rollup_models import Agent

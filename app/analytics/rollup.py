@@ -18,8 +18,7 @@ from app.analytics.periods import DAY_MS
 from app.analytics.raw_queries import CLICKS
 from app.analytics.rollup_models import EMPTIED, LinkValue, OwnerDay, OwnerValue
 from app.analytics.rollups import write_alone
-from app.analytics.sorted_day import InOrder
-from app.analytics.tally import PrunedRowsTally, Tally
+from app.analytics.tally import InOrder, PrunedRowsTally, Tally
 
 OWNER_VALUES = cast("Table", OwnerValue.__table__)
 LINK_VALUES = cast("Table", LinkValue.__table__)

@@ -11,13 +11,14 @@ from typing import Any, cast
 from sqlalchemy import Table
 from sqlalchemy.engine import Connection
 
-from app.analytics import partitions
+from app.analytics import bulk, partitions
 from app.analytics.interning import Interner
 from app.analytics.models import Click
+from app.analytics.rollup_models import Agent
 from app.analytics.rollups import Visited, roll_up
-from app.analytics.user_agents import store_descriptions
 from app.events import entries
 from app.journal.codec import Visit
+from app.redirects.user_agent import parse_device
 
 CLICKS = cast("Table", Click.__table__)
 NUMBERS = ("time_ms", "link_id", "user_id", "is_bot", "visitor")
@@ -91,3 +92,15 @@ def copy_rows(connection: Connection, rows: list[tuple[Any, ...]]) -> None:
     with cursor, cursor.copy(statement) as lines:
         for row in rows:
             lines.write_row(row)
+
+
+AGENTS = cast("Table", Agent.__table__)
+
+
+def store_descriptions(connection: Connection, terms: Interner, texts: set[str]) -> None:
+    """Stores device, system and browser of each. The caller commits, and then calls `terms.keep()`."""
+    new = {text: parse_device(text) for text in texts - terms.described if text}
+    ids = terms.ids(connection, {*new, *(word for found in new.values() for word in found)})
+    rows = [(ids[text], *map(ids.get, new[text])) for text in sorted(new)]
+    bulk.insert_rows(connection, AGENTS, rows, "DO NOTHING")
+    terms.describing(new)

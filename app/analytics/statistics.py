@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from app.analytics.click_reader import ClickReader, Shares
+from app.analytics.click_reader import Shares
 from app.analytics.dimensions import DIMENSIONS, HOUR, OVERVIEW, TYPES
 from app.analytics.periods import ONE_DAY, Period, start_of_quarter
 from app.analytics.query import Covered, StatisticsQuery, covered_after
-from app.analytics.readers import reader_of
+from app.analytics.readers import ClickReader, reader_of
 from app.analytics.scope import NONE, Bind, VisitCounts, add_counts
 
 __all__ = [

@@ -10,12 +10,13 @@ from __future__ import annotations
 import datetime as dt
 import time
 from collections.abc import Generator
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 from sqlalchemy import Engine, Select, Table, delete, func, literal_column, select, tuple_
 from sqlalchemy.engine import Connection
 
-from app.analytics import backfill, interning_cleanup, interning_state, partitions, rollup, rollup_models
+from app.analytics import interning_cleanup, interning_state, partitions, rollup, rollup_models
+from app.analytics.clickhouse.upkeep import ClickHouseUpkeep
 from app.analytics.engine import open_engine
 from app.analytics.periods import day_number
 from app.analytics.rollup_models import EMPTIED, OwnerDay, Seen
@@ -80,9 +81,6 @@ class Upkeep:
     def _next(self, now: dt.datetime) -> UpkeepWork | None:
         oldest = day_number(now.date()) - self._retention  # the first day whose rows are kept
         with open_reading(self._engine) as connection:
-            done, end = backfill.read_state(connection)
-            if done < end:
-                return None
             most = 1 + len(self.errors.backed_off(tuple))
             if entries.is_prunable(connection, oldest) and not self.errors.is_backed_off(FORGET_EVENTS):
                 return UpkeepWork(FORGET_EVENTS, forget_events(self._engine, oldest))
@@ -166,3 +164,28 @@ def forget_events(engine: Engine, oldest: int) -> Steps:
         with engine.begin() as connection:
             is_left = entries.prune(connection, oldest)
         yield
+
+
+class AnyUpkeep(Protocol):
+    def step(self, now: dt.datetime) -> bool:
+        """Does a small part of what is due; returns whether there was any."""
+
+    def close(self) -> None: ...
+
+
+def open_upkeep(settings: Settings) -> AnyUpkeep:
+    return UpkeepOfBoth(settings) if settings.clickhouse_url else Upkeep(settings)
+
+
+class UpkeepOfBoth:
+    """Upkeep of ClickHouse, and of what SQL still has from before."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._stores = ClickHouseUpkeep(settings), Upkeep(settings)
+
+    def step(self, now: dt.datetime) -> bool:
+        return any([store.step(now) for store in self._stores])  # noqa: C419  each takes its step
+
+    def close(self) -> None:
+        for store in self._stores:
+            store.close()

@@ -19,7 +19,7 @@ from types import FrameType
 from sqlalchemy import NullPool, create_engine
 
 from app.analytics.ingest import Ingest
-from app.analytics.upkeeps import open_upkeep
+from app.analytics.upkeep import open_upkeep
 from app.core.clock import now
 from app.core.config import Settings
 from app.core.database import engine_options, prepare_engine

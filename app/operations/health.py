@@ -15,9 +15,7 @@ from sqlalchemy import NullPool, create_engine
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from app.analytics import backfill
-from app.analytics.lag import JournalState
-from app.analytics.limited_lag import limited_lag
+from app.analytics.lag import JournalState, limited_lag
 from app.core.clock import format_utc
 from app.core.database import AnySession, clicks_path, prepare_engine, takes_no_writes
 from app.core.database_damage import is_damage_noted, is_file_damaged
@@ -168,12 +166,6 @@ def limited_check(session: AnySession) -> Check:
     }
 
 
-def statistics_check(session: AnySession) -> Check:
-    """How many older clicks are not in the sums yet. An update that added sums fills them in bit by bit."""
-    done, end = backfill.read_state(session)
-    return {"ok": True, "rows_to_add_up": end - done}
-
-
 def log_check(_session: AnySession) -> Check:
     """The size of SQLite's write-ahead log, whose content is not in the database file yet."""
     return {"ok": True, "bytes": maintenance.wal_bytes(db.engine)}
@@ -208,7 +200,6 @@ CHECKS: dict[str, Callable[[AnySession], Check]] = {
     "journal": journal_check,
     "limited": limited_check,
     "redis": redis_check,
-    "statistics": statistics_check,
     "wal": log_check,
     "places": places_check,
 }
@@ -216,7 +207,7 @@ CHECKS: dict[str, Callable[[AnySession], Check]] = {
 UNANSWERED: Check = {"ok": False, "detail": "no answer"}
 # those of a group run one after the other, and a group that hangs delays no other
 GROUPS = {
-    "database": ("database", "migrations", "secret_key", "journal", "limited", "statistics"),
+    "database": ("database", "migrations", "secret_key", "journal", "limited"),
     "redis": ("redis",),
     "files": ("worker", "wal", "places"),
 }

@@ -16,8 +16,7 @@ from collections.abc import Callable
 from sqlalchemy import func, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
-from app.analytics.lag import JournalState, journal_state
-from app.analytics.limited_lag import limited_lag
+from app.analytics.lag import JournalState, journal_state, limited_lag
 from app.analytics.offsets import positions_in
 from app.core import counters
 from app.core.config import Settings

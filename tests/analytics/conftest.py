@@ -12,9 +12,9 @@ import pytest
 from sqlalchemy import Table, select
 
 from app.accounts.models import User
-from app.analytics.clickhouse import ingest as clickhouse_ingest
+from app.analytics.clickhouse import writer
 from app.analytics.clickhouse.client import clickhouse_of
-from app.analytics.clickhouse.schema import make_tables
+from app.analytics.clickhouse.tables import make_tables
 from app.analytics.engine import open_engine
 from app.analytics.ingest import Ingest
 from app.analytics.journal_import import ImportReport, JournalImport
@@ -84,7 +84,7 @@ def clickhouse_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clic
 @pytest.fixture
 def clickhouse_url(clickhouse_server: ClickHouseServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The address of a database of this test's own. Nothing rests between two inserts."""
-    monkeypatch.setattr(clickhouse_ingest, "REST_SECONDS", 0)
+    monkeypatch.setattr(writer, "REST_SECONDS", 0)
     name = f"test_{uuid.uuid4().hex}"
     url = clickhouse_server.database(name)
     make_tables(clickhouse_of(url))

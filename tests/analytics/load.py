@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from app.analytics.statistics import TYPES, StatisticsQuery
 from app.journal.codec import Visit
 from app.redirects.user_agent import parse_device
 
@@ -122,3 +123,27 @@ class Plain:
 def row(name: str, key: Any, counts: tuple[int, int] | None) -> dict[str, Any]:
     pageviews, visitors = counts or (0, 0)
     return {name: key, "pageviews": pageviews, "visitors": visitors}
+
+
+# the load of most tests. Clocks are set back on 2026-10-25 in Berlin, and on 2026-11-01 in New York
+BEGIN = dt.datetime(2026, 10, 23, tzinfo=dt.UTC)
+DAYS = 12
+LINKS = {1: (10, 11, 12), 2: (20,)}
+START, END = dt.date(2026, 10, 24), dt.date(2026, 11, 2)
+
+
+def plain(visits: list[Visit], asked: StatisticsQuery) -> Plain:
+    wanted = [
+        visit
+        for visit in visits
+        if visit.user_id == asked.workspace_id
+        and (asked.link_ids is None or visit.link_id in asked.link_ids)
+        and bool(visit.is_bot) == asked.bots
+        and all(value(name, visit) == text for name, text in asked.filters.items())
+    ]
+    return Plain(wanted, asked.zone, asked.start, asked.end)
+
+
+def questions(**fields: Any) -> list[StatisticsQuery]:
+    common = {"workspace_id": 1, "start": START, "end": END, "zone": ZoneInfo("UTC"), "limit": 1000, **fields}
+    return [StatisticsQuery(type=name, **common) for name in TYPES]

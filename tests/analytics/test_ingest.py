@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from app.analytics import counters, offsets, rows, segment_cleanup
+from app.analytics import counters, offsets, rows
+from app.analytics import ingest as ingesting
 from app.analytics import ingest as module
 from app.analytics.ingest import Ingest
 from app.analytics.interning import digest_text
@@ -216,7 +217,7 @@ def test_no_segment_goes_before_a_whole_checkpoint(
 ) -> None:
     visit(7)
     journal.close()
-    monkeypatch.setattr(segment_cleanup, "checkpoint_wal", lambda _engine: False)
+    monkeypatch.setattr(ingesting, "checkpoint_wal", lambda _engine: False)
     take_in(ingest)
     assert len(segments.list_segments(directory)) == 1
     monkeypatch.undo()
@@ -232,10 +233,10 @@ def test_positions_go_after_their_files_for_good(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     done: list[str] = []
-    unlink, sync, forget = Path.unlink, segment_cleanup.sync_directory, segment_cleanup.remove_offsets
+    unlink, sync, forget = Path.unlink, ingesting.sync_directory, ingesting.remove_offsets
     monkeypatch.setattr(Path, "unlink", lambda *a, **k: (done.append("unlink"), unlink(*a, **k)))
-    monkeypatch.setattr(segment_cleanup, "sync_directory", lambda *a: (done.append("sync"), sync(*a)))
-    monkeypatch.setattr(segment_cleanup, "remove_offsets", lambda *a: (done.append("forget"), forget(*a)))
+    monkeypatch.setattr(ingesting, "sync_directory", lambda *a: (done.append("sync"), sync(*a)))
+    monkeypatch.setattr(ingesting, "remove_offsets", lambda *a: (done.append("forget"), forget(*a)))
     visit(7)
     journal.close()
     take_in(ingest)

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from app.analytics.latest import by_minute, latest_click, latest_visits
+from app.analytics.single_clicks import by_minute, latest_click, latest_visits
 from app.analytics.statistics import StatisticsQuery
 from app.analytics.top_links import by_link
 from app.journal.codec import Visit

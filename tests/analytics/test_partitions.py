@@ -24,8 +24,7 @@ from app.core.config import Settings
 from app.journal.codec import Visit, encode
 from app.journal.writer import Journal
 from tests.analytics.conftest import Tables, take_in
-from tests.analytics.load import load
-from tests.analytics.test_statistics import questions
+from tests.analytics.load import load, questions
 from tests.migrations import alembic_config
 
 pytestmark = pytest.mark.parametrize("database", ["postgresql"], indirect=True)

@@ -17,7 +17,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
-from app.analytics import breakdown, rollup, rollup_models, sorted_day
+from app.analytics import breakdown, rollup, rollup_models, tally
 from app.analytics import ingest as ingest_module
 from app.analytics import upkeep as module
 from app.analytics.ingest import Ingest
@@ -40,9 +40,8 @@ from app.journal.codec import Visit, encode
 from app.journal.writer import Journal
 from app.links.models import Link
 from tests.analytics.conftest import Tables, take_in
-from tests.analytics.load import load
+from tests.analytics.load import BEGIN, DAYS, LINKS, load, plain, questions
 from tests.analytics.test_kills import Tallies, wait_until
-from tests.analytics.test_statistics import BEGIN, DAYS, LINKS, plain, questions
 from tests.clients import Api
 from tests.journal.children import Child, forks
 
@@ -66,7 +65,7 @@ def upkeep(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Upke
     monkeypatch.setattr(rollup_models, "MANY", 25)  # some of the links' days have as many, others fewer
     monkeypatch.setattr(module, "REST_SECONDS", 0.0)
     # small, so that a day takes many steps of each kind
-    monkeypatch.setattr(sorted_day, "READ", 25)
+    monkeypatch.setattr(tally, "READ", 25)
     monkeypatch.setattr(rollup, "TALLIED", 20)
     monkeypatch.setattr(rollup, "WRITTEN", 30)
     monkeypatch.setattr(rollup, "PRUNED", PRUNED_AT_ONCE)

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
-from app.analytics import visit_pages
+from app.analytics import single_clicks
 from app.analytics.ingest import Ingest
 from app.analytics.statistics import TYPES, StatisticsQuery, query_statistics
 from app.core.config import Settings
@@ -190,7 +190,7 @@ def test_any_report_as_csv(api: Api, link: Link, visits: Visits, session: scoped
 
 
 def test_single_visits_as_csv(api: Api, link: Link, visits: Visits, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(visit_pages, "BATCH_SIZE", 3)
+    monkeypatch.setattr(single_clicks, "BATCH_SIZE", 3)
     visits(*({"city_name": f"City {n}", "time_ms": int(NOON.timestamp() + n // 4) * 1000} for n in range(10)))
     visits({"is_bot": 1}, {"time_ms": int(NOON.timestamp() - 86400) * 1000})
     for path in ("/statistics/clicks", f"/statistics/{link.id}/clicks"):

@@ -70,7 +70,7 @@ def test_a_database_that_takes_no_changes_any_more_has_that_on_disk(
 # modules that commit without a sync, and why that loses nothing
 UNSYNCED = {
     "app/analytics/engine.py": "clicks: the journal keeps them until a checkpoint has synced them",
-    "app/analytics/sorted_day.py": "a temporary file",
+    "app/analytics/tally.py": "a temporary file",
     "app/operations/backups/snapshot.py": "a copy that is thrown away unless all of it is written and synced",
     "app/operations/database_copy/sqlite_store.py": "a target is checkpointed and synced at its end",
     "app/rate_limit/file_storage.py": "counts of the last minutes",

@@ -18,7 +18,7 @@ from app.accounts.models import User
 from app.analytics.models import Counter
 from app.analytics.periods import DAY_MS
 from app.analytics.rollup_models import MANY, OwnerDay
-from app.analytics.sorted_day import InOrder
+from app.analytics.tally import InOrder
 from app.core import clock
 from app.core.config import Settings
 from app.jobs import maintenance

@@ -18,7 +18,6 @@ from app.analytics import (
     interning_cleanup,
     limited,
     rollup,
-    segment_cleanup,
     upkeep,
 )
 from app.analytics import rows as click_rows
@@ -120,12 +119,8 @@ def test_a_limited_visit(
     assert ([link for _, link in tables.rows()], tables.damaged()) == ([2], 1)
 
 
-@pytest.mark.parametrize("source", ["limited visits", "old visits"])
-def test_a_source(
-    taken: ingest.Ingest, two_segments: list[str], tables: Tables, source: str, monkeypatch: Any
-) -> None:
-    owner = taken._limited if source == "limited visits" else ingest.backfill
-    monkeypatch.setattr(owner, "step", raiser(ERRORS["a mistake of ours"]))
+def test_a_source(taken: ingest.Ingest, two_segments: list[str], tables: Tables, monkeypatch: Any) -> None:
+    monkeypatch.setattr(taken._limited, "step", raiser(ERRORS["a mistake of ours"]))
     for _ in range(STEPS):
         taken.step()
     assert sorted(link for _, link in tables.rows()) == [1, 2]
@@ -150,7 +145,7 @@ def test_a_segment_that_can_not_go(
 ) -> None:
     bad = segments.directory_of(settings.data_dir) / two_segments[0]
     throw(
-        *((segment_cleanup, "is_finished") if where == "asked" else (Path, "unlink")),
+        *((ingest, "is_finished") if where == "asked" else (Path, "unlink")),
         lambda path, *_: path == bad,
     )
     for _ in range(STEPS):

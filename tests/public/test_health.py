@@ -23,10 +23,7 @@ from flask.testing import FlaskClient
 from sqlalchemy.exc import DatabaseError
 from sqlalchemy.orm import Session, scoped_session
 
-from app.analytics import backfill
-from app.analytics.engine import open_engine
 from app.analytics.ingest import Ingest
-from app.analytics.models import Position
 from app.core import database_damage
 from app.core.config import Settings
 from app.core.extensions import db
@@ -152,19 +149,6 @@ def test_visits_of_limited_links_that_wait_are_shown_too(
     assert shown() == {"ok": True, "detail": None, "seconds": 0, "waiting": 0, "unknown": 1}
     write(600)
     assert wrong(client) == {"limited"}
-
-
-@pytest.mark.databases
-@pytest.mark.usefixtures("worker")
-def test_visits_that_no_sum_has_yet_are_shown(client: FlaskClient, settings: Settings) -> None:
-    """As after an update from a version that stored rows and no sums."""
-    assert (client.get("/readyz").json or {})["checks"]["statistics"] == {"ok": True, "rows_to_add_up": 0}
-    engine = open_engine(settings)
-    with engine.begin() as connection:
-        row = {"name": backfill.NAME, "counters_offset": 3, "rows_offset": 10}
-        connection.execute(sa.insert(Position).values(row))
-    engine.dispose()
-    assert (client.get("/readyz").json or {})["checks"]["statistics"] == {"ok": True, "rows_to_add_up": 7}
 
 
 def reason(client: FlaskClient, name: str) -> str:

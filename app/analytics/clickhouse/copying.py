@@ -1,153 +1,122 @@
-"""Copies clicks from the SQL database to ClickHouse: single clicks first, then days of which only"
-" roll-ups are left.
-
-Batches are fixed ranges of ids and days. Each is inserted with a token of its range and noted when it is
-there. So a copy that was killed goes on where it was, and nothing is there twice. New clicks go to ClickHouse
-alone, so it ends.
-"""
+"""Copies clicks from the SQL database to an empty ClickHouse: single clicks, and then the roll-ups of days of
+which nothing else is left. Waypost is stopped meanwhile."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
-from typing import Any, NamedTuple, cast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
 
-from sqlalchemy import Engine, Table, exists, func, select, update
+from sqlalchemy import Engine, Table, func, select
+from sqlalchemy.engine import Connection
 
 from app.analytics import rollup
-from app.analytics.clickhouse import copied_days
 from app.analytics.clickhouse.client import ClickHouse
-from app.analytics.clickhouse.intents import Intent, find_intent, note_intent, remove_intent
-from app.analytics.clickhouse.rows import BEFORE, shelf_of
-from app.analytics.clickhouse.schema import COLUMNS, make_tables
-from app.analytics.interned_texts import texts_of
-from app.analytics.models import Click, Position
-from app.analytics.offsets import insert_into
-from app.analytics.periods import DAY_MS
+from app.analytics.clickhouse.tables import COLUMNS, COPIED, DAY_COLUMNS, make_tables
+from app.analytics.clickhouse.writer import BEFORE_DEVICE
+from app.analytics.day_state import noon
+from app.analytics.interning import texts_of
+from app.analytics.periods import DAY_MS, QUARTERS
 from app.analytics.raw_queries import AGENTS, CLICKS
-from app.analytics.rollup_models import OwnerDay
+from app.analytics.rollup_models import LinkQuarter, LinkValue, OwnerDay, OwnerQuarter, OwnerValue
 from app.analytics.rows import TEXTS
-from app.analytics.scope import Bind
 
-POSITIONS = cast("Table", Position.__table__)
-DONE = "copied to ClickHouse"  # the name of a row among the offsets: all is copied
-ROWS, DAYS = "copy", "copy days"  # sources of what is under way
-BATCH_IDS = 20_000
+BATCH_SIZE = 20_000
 DEVICE = ("device_type_id", "os_name_id", "browser_name_id")
+Pruned = set[tuple[int, int]]  # owners and days
+ROLL_UPS = [cast("Table", each.__table__) for each in (OwnerQuarter, LinkQuarter, OwnerValue, LinkValue)]
 
 
-class Compared(NamedTuple):
-    """How many clicks SQL and ClickHouse have of what was copied."""
-
-    what: str
-    sql: int
-    clickhouse: int
+class NotEmpty(Exception):
+    """The target has clicks already: of Waypost, or of a copy that was broken off."""
 
 
-def is_copied(engine: Engine) -> bool:
-    """Whether nothing in SQL is still to be copied."""
-    with engine.connect().execution_options(reads=True) as connection:
-        done = connection.scalar(select(exists().where(POSITIONS.c.name == DONE)))
-        return bool(done) or not connection.scalar(select(exists().where(OwnerDay.day.is_not(None))))
-
-
-def copy_clicks(
-    engine: Engine, server: ClickHouse, find_owners: copied_days.FindOwners, retention: int
-) -> Iterator[tuple[int, int]]:
-    """Copies what is not copied yet; yields after each batch how far it is, and where it ends."""
+def copy_clicks(engine: Engine, server: ClickHouse, owners: Mapping[int, int]) -> Iterator[int]:
+    """Copies all; yields how many rows it has read. `owners`: the workspace of each link. Raises NotEmpty."""
     make_tables(server)
+    if any(server.query(f"SELECT 1 FROM {table} LIMIT 1") for table in ("click", "day", "quarter")):
+        raise NotEmpty(server.name)
     finish_pruning(engine)
-    intent = begin(engine, ROWS, lambda connection: connection.scalar(select(func.max(Click.id))) or 0)
-    for first in range(intent.start, intent.end, BATCH_IDS):
-        last = first + BATCH_IDS
-        copy_rows(engine, server, intent, first, last, retention)
-        advance(engine, intent, min(last, intent.end))
-        yield min(last, intent.end), intent.end
-    days = begin(engine, DAYS, lambda _connection: copied_days.END)
-    for place in copied_days.copy_days(engine, server, find_owners, days.start):
-        advance(engine, days, place)
-        yield intent.end, intent.end
+    done = 0
+    with reading(engine) as connection:
+        for rows in connection.execute(single_clicks()).partitions(BATCH_SIZE):
+            insert_clicks(connection, server, rows, done)
+            done += len(rows)
+            yield done
+        pruned = {(row.user_id, row.day) for row in connection.execute(pruned_days())}
+        for table in ROLL_UPS if pruned else ():
+            for rows in connection.execute(select(table)).partitions(BATCH_SIZE):
+                if found := roll_ups(connection, table, rows, owners, pruned):
+                    server.insert("day", DAY_COLUMNS, found, f"copy:{done}")
+                done += len(rows)
+                yield done
+    server.work(
+        "INSERT INTO quarter SELECT user_id, link, is_bot, quarter, pageviews FROM day"
+        f" WHERE shelf = {COPIED} AND dimension = 0"
+    )
 
 
-def finish(engine: Engine) -> None:
-    """Notes that all is copied and compared."""
-    with engine.begin() as connection:
-        for source in (ROWS, DAYS):
-            if (intent := find_intent(connection, source)) is not None:
-                remove_intent(connection, intent)
-        row = {"name": DONE, "counters_offset": 0, "rows_offset": 0}
-        connection.execute(insert_into(connection, POSITIONS).values(row).on_conflict_do_nothing())
-
-
-def compare(engine: Engine, server: ClickHouse) -> list[Compared]:
-    """Counts of both. New clicks have ids of their own in ClickHouse, far above those of SQL."""
-    with engine.connect().execution_options(reads=True) as connection:
+def compare(engine: Engine, server: ClickHouse) -> dict[str, tuple[int, int]]:
+    """How many clicks SQL and ClickHouse have."""
+    with reading(engine) as connection:
         rows = connection.scalar(select(func.count()).select_from(CLICKS)) or 0
-        end = connection.scalar(select(func.max(Click.id))) or 0
-        days = copied_days.count_sql(connection)
-    [(copied,)] = server.query(f"SELECT count() FROM click WHERE id <= {end:d}")
-    found = [Compared("single clicks", rows, copied)]
-    return found + [
-        Compared(what, count, copied_days.count_copied(server, what)) for what, count in days.items()
-    ]
+        clicks = connection.scalar(select(func.sum(OwnerQuarter.pageviews))) or 0
+    [(copied,)] = server.query("SELECT count() FROM click")
+    [(summed,)] = server.query("SELECT sum(pageviews) FROM quarter WHERE link = 0")
+    return {"single clicks": (rows, int(copied)), "clicks in all": (int(clicks), int(summed))}
+
+
+def reading(engine: Engine) -> Connection:
+    return engine.connect().execution_options(reads=True, stream_results=True)
 
 
 def finish_pruning(engine: Engine) -> None:
     """Removes the rest of days of which a part is removed, so that each day is in one of two states."""
-    begun = select(OwnerDay.user_id, OwnerDay.day).where(OwnerDay.is_pruned, OwnerDay.visits > 0)
-    with engine.connect().execution_options(reads=True) as connection:
-        found = connection.execute(begun).all()
+    with reading(engine) as connection:
+        found = connection.execute(pruned_days().where(OwnerDay.visits > 0)).all()
     for workspace_id, day in found:
         for _ in rollup.prune_day(engine, workspace_id, day):
             pass
 
 
-def begin(engine: Engine, source: str, end: Any) -> Intent:
-    """What is under way, or what begins now."""
-    with engine.begin() as connection:
-        intent = find_intent(connection, source)
-        if intent is None:
-            today = int(time.time() * 1000) // DAY_MS
-            intent = Intent(source, today, 0, end(connection))
-            note_intent(connection, intent)
-    return intent
+def pruned_days() -> Any:
+    return select(OwnerDay.user_id, OwnerDay.day).where(OwnerDay.is_pruned)
 
 
-def advance(engine: Engine, intent: Intent, place: int) -> None:
-    with engine.begin() as connection:
-        moved = update(POSITIONS).where(POSITIONS.c.name == intent.name)
-        connection.execute(moved.values(counters_offset=place))
-
-
-def copy_rows(
-    engine: Engine, server: ClickHouse, intent: Intent, first: int, last: int, retention: int
-) -> None:
-    """Copies the clicks with ids above `first` up to `last`."""
-    with engine.connect().execution_options(reads=True) as connection:
-        shelves = read_rows(connection, intent, first, last, retention)
-    for shelf, rows in sorted(shelves.items()):
-        server.insert("click", COLUMNS, rows, f"copy:{first}-{last}:{shelf}")
-
-
-def read_rows(bind: Bind, intent: Intent, first: int, last: int, retention: int) -> dict[int, list[Any]]:
-    ids = [f"{name}_id" for name in TEXTS]
-    before, after = [CLICKS.c[name] for name in ids[:BEFORE]], [CLICKS.c[name] for name in ids[BEFORE:]]
-    numbers = (
-        CLICKS.c.time_ms,
-        CLICKS.c.id,
-        CLICKS.c.link_id,
-        CLICKS.c.user_id,
-        CLICKS.c.is_bot,
-        CLICKS.c.visitor,
-    )
-    wanted = select(*numbers, *before, *(AGENTS.c[name] for name in DEVICE), *after)
+def single_clicks() -> Any:
+    ids = [CLICKS.c[f"{name}_id"] for name in TEXTS]
+    numbers = [CLICKS.c[name] for name in ("time_ms", "id", "link_id", "user_id", "is_bot", "visitor")]
+    device = [AGENTS.c[name] for name in DEVICE]
     source = CLICKS.outerjoin(AGENTS, AGENTS.c.id == CLICKS.c.agent_id)
-    some = wanted.select_from(source).where(CLICKS.c.id > first, CLICKS.c.id <= min(last, intent.end))
-    found = bind.execute(some.order_by(CLICKS.c.id)).all()
-    texts = texts_of(bind, {id_ for row in found for id_ in row[len(numbers) :]})
-    shelves: dict[int, list[Any]] = {}
-    for row in found:
-        shelf = shelf_of(row.time_ms // DAY_MS, intent.day, (), retention)
-        words = [texts.get(id_, "") for id_ in row[len(numbers) :]]
-        shelves.setdefault(shelf, []).append([shelf, *row[:5], row.visitor or "", *words])
-    return shelves
+    wanted = select(*numbers, *ids[:BEFORE_DEVICE], *device, *ids[BEFORE_DEVICE:])
+    return wanted.select_from(source).order_by(CLICKS.c.id)
+
+
+def insert_clicks(connection: Connection, server: ClickHouse, rows: Sequence[Any], done: int) -> None:
+    texts = texts_of(connection, {id_ for row in rows for id_ in row[6:]})
+    days: dict[int, list[Any]] = {}
+    for row in rows:
+        day = row.time_ms // DAY_MS
+        words = [texts.get(id_, "") for id_ in row[6:]]
+        days.setdefault(day, []).append([day, *row[:5], row.visitor or "", *words])
+    for day, some in sorted(days.items()):
+        server.insert("click", COLUMNS, some, f"copy:{done}:{day}")
+
+
+def roll_ups(
+    connection: Connection, table: Table, rows: Sequence[Any], owners: Mapping[int, int], pruned: Pruned
+) -> list[list[Any]]:
+    """Those of removed days: visitors by quarter of an hour, or values of a day."""
+    is_value, is_links = "value_id" in table.c, "link_id" in table.c
+    ids = {id_ for row in rows for id_ in (row.value_id, row.path_id)} if is_value else set()
+    texts = texts_of(connection, ids)
+    found = []
+    for row in rows:
+        day = row.day if is_value else row.quarter // QUARTERS
+        owner, link = (owners.get(row.link_id, 0), row.link_id) if is_links else (row.user_id, 0)
+        what: tuple[Any, ...] = (0, row.is_bot, "", 0 if is_value else row.quarter)
+        if is_value:
+            value = texts.get(row.value_id, "") + texts.get(row.path_id, "")
+            what = (row.dimension, row.is_bot, value, noon(day))
+        if (owner, day) in pruned:
+            found.append([owner, link, *what, COPIED, row.pageviews, row.visitors])
+    return found

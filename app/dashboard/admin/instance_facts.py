@@ -83,7 +83,6 @@ def live() -> dict[str, Any]:
         "dropped": journal.get("dropped", 0),
         "unknown_segments": journal.get("unknown_segments", 0),
         "waiting_bytes": journal.get("waiting_bytes", 0),
-        "rows_to_add_up": checks["statistics"].get("rows_to_add_up", 0),
         "wal_bytes": checks["wal"].get("bytes", 0),
         "counts": counts(),
         "sizes": sizes(),

@@ -11,9 +11,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from app.analytics.batches import TOLD
 from app.analytics.click_reader import ClickBatch, ToldClick
 from app.analytics.readers import reader_of
+from app.analytics.single_clicks import TOLD
 from app.core.clock import written_ms
 from app.core.database import AnySession
 from app.core.scheduling import giving_way

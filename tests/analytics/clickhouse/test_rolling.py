@@ -3,29 +3,87 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from random import Random
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from app.analytics.clickhouse import upkeep
-from app.analytics.clickhouse.client import ANSWER_SECONDS, ClickHouse
-from app.analytics.clickhouse.schema import COLUMNS
-from app.analytics.clickhouse.shelves import LATEST, read_shelves
+from app.analytics.clickhouse import upkeep, writer
+from app.analytics.clickhouse.client import ANSWER_SECONDS, ClickHouse, clickhouse_of
+from app.analytics.clickhouse.tables import COLUMNS, OldTables, make_statement, make_tables, removed_shelves
+from app.analytics.clickhouse.tables import TABLES as STATEMENTS
 from app.analytics.ingest import Ingest
 from app.analytics.statistics import StatisticsQuery, make_report, query_statistics
+from app.analytics.upkeep import open_upkeep
+from app.core.config import Settings
+from app.core.extensions import db
 from app.journal.codec import Visit, encode
 from app.journal.writer import Journal
 from bench import stored_in_clickhouse
 from bench.stored import USER
-from tests.analytics.clickhouse.conftest import ALL, BEGIN, SOME, Crash, Crashing, Maintain
 from tests.analytics.conftest import take_in
-from tests.analytics.test_statistics import plain, questions
-from tests.server import wait_for
+from tests.analytics.load import BEGIN, LINKS, load, plain, questions
 
+BEGIN_DAY = int(BEGIN.timestamp()) // 86_400
+# how many days are kept, and when: nothing is removed, and five days are
+ALL, SOME = (400, dt.datetime(2026, 11, 10, tzinfo=dt.UTC)), (10, dt.datetime(2026, 11, 7, tzinfo=dt.UTC))
 ASKED = [asked for asked in questions() if asked.type in {"overview", "hour", "country_code"}]
+Maintain = Callable[[int, dt.datetime], None]
+
+
+class Crash(BaseException):
+    """Ends the upkeep as a kill does."""
+
+
+@pytest.fixture
+def database_url(database_url: str, clickhouse_url: str, request: pytest.FixtureRequest) -> str:
+    request.node.add_marker(pytest.mark.settings(CLICKS_URL=clickhouse_url))
+    return database_url
+
+
+@pytest.fixture
+def server(clickhouse_url: str) -> ClickHouse:
+    return clickhouse_of(clickhouse_url)
+
+
+@pytest.fixture(scope="module")
+def visits() -> list[Visit]:
+    return load(400, BEGIN, 12, LINKS, Random(4))
+
+
+@pytest.fixture
+def maintain(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Maintain:
+    """`maintain(days, now)`: all that is due. Nothing waits for pages that may still be read."""
+    monkeypatch.setattr(upkeep, "READ_SECONDS", 0)
+
+    def run(retention: int, now: dt.datetime) -> None:
+        work = open_upkeep(replace(settings, click_retention_days=retention))
+        while work.step(now):
+            pass
+        work.close()
+        db.session.rollback()
+
+    return run
+
+
+@contextmanager
+def crashing(allowed: int) -> Iterator[None]:
+    """After so many statements that change something comes a kill."""
+    real, calls = ClickHouse.work, []
+
+    def work(*arguments: Any, **settings: Any) -> None:
+        if len(calls) == allowed:
+            raise Crash
+        calls.append(arguments)
+        real(*arguments, **settings)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(ClickHouse, "work", work)
+        yield
 
 
 def differing(session: Any, visits: list[Visit]) -> list[str]:
@@ -35,32 +93,20 @@ def differing(session: Any, visits: list[Visit]) -> list[str]:
     return [asked.type for asked, found in reports if found.rows != plain(visits, asked).rows(asked.type)]
 
 
-def held(server: ClickHouse) -> int:
-    return int(server.query(f"SELECT sum(pageviews) FROM rolled_clicks WHERE number IN ({LATEST})")[0][0])
-
-
 @pytest.mark.full
 def test_a_roll_up_that_is_killed_counts_for_nothing(
-    loaded: Any, visits: list[Visit], server: ClickHouse, maintain: Maintain, crashing: Crashing
+    loaded: Any, visits: list[Visit], server: ClickHouse, maintain: Maintain
 ) -> None:
-    """Also where it is made for days that are to be removed. What it left is removed later."""
+    """Also where it is made for days that are to be removed."""
     for when in (ALL, SOME):
-        for allowed in (1, 2, 4, 16):
+        for allowed in (7, 8, 20, 40):  # six of them make the tables
             with crashing(allowed), pytest.raises(Crash):
                 maintain(*when)
             assert not differing(loaded, visits)
         maintain(*when)
         assert not differing(loaded, visits)
-    assert held(server) == len(visits)
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(upkeep, "MOST_STALE", 1)
-        maintain(*SOME)
-    stale = f"SELECT count() FROM {{}} WHERE number NOT IN ({LATEST})"
-    for table in ("day_value", "day_visitor", "rolled_clicks", "roll_up"):
-        wait_for(
-            lambda table=table: server.query(stale.format(table)) == [(0,)], f"{table} without leftovers"
-        )
-    assert not differing(loaded, visits)
+    assert removed_shelves(server) == [0, *range(BEGIN_DAY, BEGIN_DAY + 5)]
+    assert server.query(f"SELECT count() FROM click WHERE shelf < {BEGIN_DAY + 5}") == [(0,)]
 
 
 def test_late_clicks(
@@ -72,23 +118,26 @@ def test_late_clicks(
     maintain: Maintain,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Clicks of removed days are kept under the day on which they come: also under one that is rolled up."""
+    """Clicks of a removed day are kept on the shelf of the day on which they come; others come to a day that is
+    rolled up, and sooner than those that are there."""
     maintain(*SOME)
-    kept = BEGIN + dt.timedelta(days=10, hours=3)
-    monkeypatch.setattr("app.analytics.clickhouse.segment_batches.time.time", lambda: kept.timestamp() + 60)
-    late = [visit for visit in visits if visit.time_ms < int(BEGIN.timestamp() + 86_400 * 2) * 1000][:9]
+    shelf = BEGIN_DAY + 10
+    monkeypatch.setattr(writer, "today", lambda: shelf)
+    late = [visit for visit in visits if visit.time_ms // 86_400_000 < BEGIN_DAY + 2][:9]
     late = [visit._replace(visitor=f"late-{number}") for number, visit in enumerate(late)]
+    [again, *_] = [visit for visit in visits if visit.time_ms // 86_400_000 == shelf and visit.user_id == 1]
+    late.append(again._replace(time_ms=shelf * 86_400_000))
     assert all(journal.append(encode(visit)) for visit in late)
     take_in(ingest)
-    shelves = read_shelves(server, 1)
-    assert shelves.late == {int(kept.timestamp()) // 86_400}
-    assert shelves.late.isdisjoint(shelves.removed)
-    assert not differing(loaded, [*visits, *late])
+    found = server.query("SELECT DISTINCT shelf FROM click WHERE intDiv(time_ms, 86400000) != shelf")
+    assert found == [(shelf,)]
+    visits = [*visits, *late]
+    assert not differing(loaded, visits)
     maintain(*SOME)
-    assert not differing(loaded, [*visits, *late])
+    assert not differing(loaded, visits)
     maintain(1, dt.datetime(2026, 11, 20, tzinfo=dt.UTC))
-    assert shelves.late <= {*read_shelves(server, 1).removed}
-    assert not differing(loaded, [*visits, *late])
+    assert shelf in removed_shelves(server)
+    assert not differing(loaded, visits)
 
 
 def test_a_page_of_a_year_reads_few_rows(
@@ -128,3 +177,15 @@ def noting(read: list[int]) -> Callable[..., list[tuple[Any, ...]]]:
         return [tuple(row) for row in found.result_rows]
 
     return query
+
+
+def test_tables_of_an_earlier_version_are_refused(server: ClickHouse) -> None:
+    server.work("CREATE TABLE day_value (shelf UInt16) ENGINE = MergeTree ORDER BY shelf")
+    with pytest.raises(OldTables, match="name an empty one in CLICKS_URL"):
+        make_tables(server)
+
+
+def test_tables_are_replicated_where_the_database_is() -> None:
+    click, *_ = (make_statement(each, is_replicated=True) for each in STATEMENTS)
+    assert "ENGINE = ReplicatedMergeTree PARTITION BY" in click
+    assert " replicated_deduplication_window = 10000" in click

@@ -15,8 +15,7 @@ from typing import Any
 import pytest
 
 from app.accounts.models import User
-from app.analytics.clickhouse import limited as clickhouse_limited
-from app.analytics.clickhouse import segment_batches
+from app.analytics.clickhouse import writer
 from app.analytics.clickhouse.client import clickhouse_of
 from app.analytics.ingest import Ingest
 from app.core.config import Settings
@@ -54,8 +53,8 @@ def there(settings: Settings) -> Counter[tuple[int, int]]:
 def summed(settings: Settings) -> list[int]:
     server = clickhouse_of(settings.clickhouse_url or "")
     return [
-        int(server.query(f"SELECT sum(pageviews) FROM {table}")[0][0])
-        for table in ("link_quarter", "owner_quarter")
+        int(server.query(f"SELECT sum(pageviews) FROM quarter WHERE link {which} 0")[0][0])
+        for which in ("!=", "=")
     ]
 
 
@@ -81,17 +80,17 @@ def test_a_batch_that_is_broken_off_comes_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert all(journal.append(encode(visit)) for visit in visits[:40])
-    real = getattr(segment_batches, name)
+    real = getattr(writer, name)
 
     def crash(*arguments: Any) -> None:
         if is_after:
             real(*arguments)
         raise Crash
 
-    monkeypatch.setattr(segment_batches, name, crash)
+    monkeypatch.setattr(writer, name, crash)
     with pytest.raises(Crash):
         take_in(make_ingest())
-    monkeypatch.setattr(segment_batches, name, real)
+    monkeypatch.setattr(writer, name, real)
     assert all(journal.append(encode(visit)) for visit in visits[40:])  # the segment has more by then
     take_in(make_ingest())
     assert there(settings) == written(visits)
@@ -168,15 +167,15 @@ def test_clicks_of_limited_links_come_once(
         assert (
             client.get(f"/{link.url}", headers={"User-Agent": "Mozilla/5.0 Firefox/140.0"}).status_code == 302
         )
-    real = clickhouse_limited.remove_intent
+    real = writer.finish_batch
 
     def crash(*_arguments: Any) -> None:
         raise Crash
 
-    monkeypatch.setattr(clickhouse_limited, "remove_intent", crash)
+    monkeypatch.setattr(writer, "finish_batch", crash)
     with pytest.raises(Crash):
         take_in(make_ingest())
-    monkeypatch.setattr(clickhouse_limited, "remove_intent", real)
+    monkeypatch.setattr(writer, "finish_batch", real)
     ingest = make_ingest()
     take_in(ingest)
     take_in(ingest)
@@ -187,7 +186,7 @@ WORKER = """
 import sys
 from pathlib import Path
 from app.core.config import load_settings
-from app.analytics.clickhouse import ingest as elsewhere
+from app.analytics.clickhouse import writer as elsewhere
 from app.analytics.ingest import Ingest
 elsewhere.REST_SECONDS, elsewhere.BATCH_BYTES = 0, 16384
 ingest = Ingest(load_settings())

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from app.accounts.models import User
-from app.analytics.clickhouse import segment_batches
+from app.analytics.clickhouse import writer
 from app.analytics.clickhouse.client import clickhouse_of
 from app.analytics.ingest import Ingest
 from app.analytics.journal_import import JournalImport, Skipped
@@ -121,7 +121,7 @@ CRASHES: dict[str, tuple[str, bool]] = {
     "before the insert": ("insert_clicks", False),
     "after the insert": ("insert_clicks", True),
     "before the position": ("move_offset", False),
-    "before the events": ("note_entries", False),
+    "before the events": ("finish_batch", False),
 }
 who_is_killed = pytest.mark.parametrize("is_import", [False, True], ids=["the machine", "the import"])
 
@@ -146,7 +146,7 @@ def test_a_batch_that_was_begun_comes_once(
     with (directory / written).open("ab") as file:
         file.write(encode(visits[40])[:-5])  # its writer was killed, too
     function, is_after = CRASHES[name]
-    real = getattr(segment_batches, function)
+    real = getattr(writer, function)
 
     def crash(*arguments: Any) -> None:
         is_noting = function == "move_offset" and arguments[-1] == arguments[-2]
@@ -157,7 +157,7 @@ def test_a_batch_that_was_begun_comes_once(
 
     shutil.copytree(directory, rescued, dirs_exist_ok=True)
     with monkeypatch.context() as patch:
-        patch.setattr(segment_batches, function, crash)
+        patch.setattr(writer, function, crash)
         with pytest.raises(Crash):
             run() if is_import else take_in(feed.ingest)
     run()
@@ -188,7 +188,7 @@ def test_a_copy_that_is_older_than_a_batch_that_was_begun(
         raise Crash
 
     with monkeypatch.context() as patch:
-        patch.setattr(segment_batches, "note_entries", crash)
+        patch.setattr(writer, "finish_batch", crash)
         with pytest.raises(Crash):
             feed.take_in()
     assert run().count_skipped() == {Skipped.CUT: 1}
@@ -212,7 +212,7 @@ def test_two_that_note_a_batch_at_once(
     feed.ingest._count()
     shutil.copytree(directory, rescued, dirs_exist_ok=True)
     assert all(feed.journal.append(encode(visit)) for visit in visits[20:])
-    real = segment_batches.SegmentBatches._note
+    real = writer.SegmentBatches._note
     overtaken: list[str] = []
 
     def note(batches: Any, intent: Any) -> None:
@@ -220,12 +220,12 @@ def test_two_that_note_a_batch_at_once(
             overtaken.append(intent.name)
             segment = feed.ingest._elsewhere._batches  # type: ignore[union-attr]
             feed.ingest._count()
-            offsets = segment_batches.Offsets(*tables.positions()[intent.source])
+            offsets = writer.Offsets(*tables.positions()[intent.source])
             found = segment._intended(intent.source, offsets, 1_000_000)  # noted, and killed then
             assert found is not None and found[0].end > intent.end
         real(batches, intent)
 
-    monkeypatch.setattr(segment_batches.SegmentBatches, "_note", note)
+    monkeypatch.setattr(writer.SegmentBatches, "_note", note)
     run()
     assert overtaken
     feed.take_in()

@@ -19,18 +19,25 @@ from app.analytics.ingest import Ingest
 from app.analytics.periods import QUARTER_MS
 from app.analytics.readers import first_moment, reader_of
 from app.analytics.scope import Scope
-from app.analytics.statistics import hours_of_week, last_days, make_report, query_statistics
-from app.analytics.upkeeps import open_upkeep
+from app.analytics.statistics import (
+    StatisticsQuery,
+    hours_of_week,
+    last_days,
+    make_report,
+    preceding_query,
+    query_statistics,
+)
+from app.analytics.upkeep import open_upkeep
 from app.core.clock import written_ms
 from app.core.config import Settings
 from app.core.extensions import db
 from app.events.push.forecast import count_matches
-from app.journal.codec import Visit
+from app.journal.codec import Visit, encode
+from app.journal.writer import Journal
 from app.notifications.click_filter import ClickFilter
-from tests.analytics.load import load, value
-from tests.analytics.test_statistics import END, LINKS, START, plain, questions
+from tests.analytics.conftest import take_in
+from tests.analytics.load import BEGIN, END, LINKS, START, load, plain, questions, value
 
-BEGIN = dt.datetime(2026, 10, 23, tzinfo=dt.UTC)  # clocks are set back on the 25th in Berlin
 BERLIN, NEW_YORK, KOLKATA = map(ZoneInfo, ("Europe/Berlin", "America/New_York", "Asia/Kolkata"))
 SCOPES: dict[str, dict[str, Any]] = {
     "all links": {},
@@ -39,6 +46,8 @@ SCOPES: dict[str, dict[str, Any]] = {
     "one link, Kolkata": {"link_ids": (11,), "zone": KOLKATA},
     "no links": {"link_ids": ()},
     "bots": {"bots": True},
+    "all links, Kathmandu": {"zone": ZoneInfo("Asia/Kathmandu")},
+    "one link, Apia": {"link_ids": (10,), "zone": ZoneInfo("Pacific/Apia")},
     "one day": {"start": END, "end": END, "link_ids": (10,)},
     "from a country": {"filters": {"country_code": "DE"}, "zone": BERLIN},
     "with two filters": {"filters": {"country_code": "DE", "device_type": "mobile"}, "link_ids": (10, 11)},
@@ -69,13 +78,52 @@ def differing(session: Any, visits: list[Visit], **more: Any) -> list[tuple[str,
     return found
 
 
-@pytest.mark.full
+@pytest.mark.parametrize(
+    "store", ["sqlite", "postgresql", pytest.param("clickhouse", marks=pytest.mark.full)], indirect=True
+)
 def test_reports(loaded: Any, visits: list[Visit]) -> None:
     assert not differing(loaded, visits)
     asked = next(each for each in questions(filters={"country_code": "DE"}) if each.type == "city_name")
     whole = query_statistics(loaded, asked)
     assert make_report(loaded, asked).rows == whole.rows
-    assert query_statistics(loaded, replace(asked, limit=1)).rows == whole.rows[:1]
+    assert query_statistics(loaded, replace(asked, limit=1)) == replace(whole, rows=whole.rows[:1])
+
+
+# a day of 23 hours, one of 25, one of 24½, and one of 23½
+CHANGES = {
+    "Europe/Berlin": dt.date(2026, 3, 29),
+    "America/New_York": dt.date(2026, 11, 1),
+    "Australia/Lord_Howe": dt.date(2026, 4, 5),
+    "Australia/Lord_Howe, forward": dt.date(2026, 10, 4),
+}
+
+
+@pytest.mark.parametrize("store", ["sqlite"], indirect=True)
+def test_days_on_which_clocks_change(journal: Journal, ingest: Ingest, session: Any) -> None:
+    visits = []
+    for day in CHANGES.values():
+        begin = dt.datetime.combine(day - dt.timedelta(2), dt.time(), dt.UTC)
+        visits += load(300, begin, 4, LINKS, Random(day.toordinal()))
+    assert all(journal.append(encode(visit)) for visit in visits)
+    take_in(ingest)
+    for zone, day in CHANGES.items():
+        one = dt.timedelta(1)
+        for start, end in ((day, day), (day - one, day + one)):
+            for asked in questions(start=start, end=end, zone=ZoneInfo(zone.partition(",")[0])):
+                counted, found = plain(visits, asked), query_statistics(session, asked)
+                assert found.rows == counted.rows(asked.type), (zone, asked.type)
+                assert found.pageviews > 10
+            week = hours_of_week(session, asked)
+            assert sum(cell.pageviews for hours in week for cell in hours) == found.pageviews
+
+
+def test_the_period_before_is_as_long_and_ends_right_before() -> None:
+    asked = StatisticsQuery(
+        workspace_id=1, start=START, end=START + dt.timedelta(6), zone=ZoneInfo("UTC"), bots=True
+    )
+    earlier = preceding_query(asked)
+    assert (earlier.start, earlier.end) == (START - dt.timedelta(7), START - dt.timedelta(1))
+    assert earlier.bots
 
 
 def test_hours_of_the_week_and_last_days(loaded: Any, visits: list[Visit]) -> None:
