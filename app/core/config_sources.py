@@ -14,11 +14,11 @@ from app.core.config import ENV_FILE, PREFIX, TABLE, Settings
 MASK = "••••••••"
 SECRETS = frozenset(
     {"SECRET_KEY", "SECRET_KEY_OLD", "METRICS_TOKEN", "BACKUP_PASSPHRASE", "S3_SECRET_ACCESS_KEY"}
-    | {"TRACES_HEADERS", "OIDC_CLIENT_SECRET"}
+    | {"OIDC_CLIENT_SECRET"}
 )
 ADDRESSES = frozenset(
     {"DATABASE_URL", "CLICKS_URL", "CLICKS_READ_URL", "DATABASE_DIRECT_URL"}
-    | {"REDIS_URL", "SMTP_URL", "GEOIP_URL", "TRACES_URL"}
+    | {"REDIS_URL", "SMTP_URL", "GEOIP_URL"}
 )
 
 ENVIRONMENT, DOTENV, FILE, DEFAULT = "environment", ".env", "file", "default"

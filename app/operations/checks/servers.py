@@ -1,10 +1,9 @@
-"""Checks other servers: PostgreSQL past a pooler, its replica, the collector of traces, single sign-on."""
+"""Checks other servers: PostgreSQL past a pooler, its replica, single sign-on."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from http import HTTPStatus
 
 from sqlalchemy import NullPool, create_engine, text
 from sqlalchemy.exc import SQLAlchemyError
@@ -15,12 +14,9 @@ from app.core.extensions import db
 from app.core.patience import DIAGNOSIS
 from app.core.postgresql import watch_waiting
 from app.core.replica import Replica
-from app.net import http as net_http
-from app.net.dial import EVERYWHERE, NoAnswer
 from app.operations.checks.finding import Finding, ok, problem, warning
 
 LATE_SECONDS = 60
-COLLECTOR_SECONDS = 5.0
 # the same for all addresses of one database, and for no other
 IDENTITY = text("SELECT oid, pg_postmaster_start_time() FROM pg_database WHERE datname = current_database()")
 
@@ -30,8 +26,6 @@ def servers_check(settings: Settings) -> Iterator[Finding]:
         yield check_direct(settings.database_direct_url)
     if settings.clicks_read_url is not None:
         yield check_replica(settings)
-    if settings.traces_url is not None:
-        yield check_collector(settings.traces_url, dict(settings.traces_headers))
     if settings.oidc_issuer is not None:
         yield check_provider(settings)
 
@@ -85,21 +79,6 @@ def check_replica(settings: Settings) -> Finding:
             f"The replica lacks clicks of the last {seconds:,.0f} s.", "See what holds up its replication."
         )
     return ok("The replica answers and is up to date.")
-
-
-def check_collector(url: str, headers: dict[str, str]) -> Finding:
-    """Posts no span at all, which every collector takes."""
-    name, advice = f"{PREFIX}TRACES_URL", "Traces are dropped meanwhile; nothing else needs it."
-    own = {"content-type": "application/x-protobuf"}
-    try:
-        answer = net_http.request(
-            "POST", url, headers=headers | own, allowed=EVERYWHERE, seconds=COLLECTOR_SECONDS
-        )
-    except NoAnswer as error:
-        return warning(f"{name} gives no answer: {error.reason}", advice)
-    if answer.status != HTTPStatus.OK:
-        return warning(f"{name} answers {answer.status}.", advice)
-    return ok(f"{name} takes traces.")
 
 
 def reason_of(error: SQLAlchemyError) -> str:
