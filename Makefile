@@ -74,7 +74,7 @@ servers:
 	if [ -n "$$missing" ]; then echo "Tests with these servers will be skipped. Install the packages:$$missing" >&2; fi
 
 .PHONY: test
-test: $(VENV)/installed-dev $(VENV)-s3/installed $(VENV)-client/installed chromium servers node-provider node-clients ## the tests, in a few minutes (ARGS="-k alias" for some)
+test: $(VENV)/installed-dev $(VENV)-s3/installed $(VENV)-client/installed chromium servers node-provider ## the tests, in a few minutes (ARGS="-k alias" for some)
 	@$(RUN) pytest -n $(WORKERS) --dist loadfile $(FULL) $(ARGS) || { [ $$? = 1 ] && [ -n "$$CI" ] && \
 		echo "== once more, one after the other: what failed" && \
 		$(RUN) pytest $(FULL) --last-failed --last-failed-no-failures=none -p tests.second_run; }
@@ -89,23 +89,6 @@ node-provider:
 	@if ! command -v npm >/dev/null || ! $(MAKE) -s --no-print-directory $(NODE_PROVIDER)/node_modules/installed; then \
 		echo "Single sign-on is not tested with a provider of Node.js: it can't be fetched." >&2; \
 	fi
-
-# the nodes for n8n, and the conformance suite for `way mcp`: without npm, tests with these are skipped
-N8N := clients/n8n
-CONFORMANCE := clients/python/tests/conformance
-NODE_CLIENTS := $(N8N)/node_modules/installed $(CONFORMANCE)/node_modules/installed
-$(NODE_CLIENTS): %/node_modules/installed: %/package-lock.json
-	@npm ci --prefix $* --ignore-scripts --no-audit --no-fund --silent && touch $@
-
-.PHONY: node-clients
-node-clients:
-	@if ! command -v npm >/dev/null || ! $(MAKE) -s --no-print-directory $(NODE_CLIENTS); then \
-		echo "The nodes for n8n and the conformance of way mcp are not tested: what they need can't be fetched." >&2; \
-	fi
-
-.PHONY: test-n8n
-test-n8n: $(VENV)/installed $(N8N)/node_modules/installed ## the linters and tests of clients/n8n alone, which are part of make test
-	@npm --prefix $(N8N) run --silent lint && npm --prefix $(N8N) test
 
 .PHONY: test-full
 test-full: FULL := --full
@@ -252,5 +235,4 @@ image-test: $(VENV)/installed-dev ## build and run the image by podman or docker
 .PHONY: clean
 clean: ## remove what make has built; instance/ stays
 	rm -rf $(VENV) $(VENV)-fuzz $(VENV)-s3 $(VENV)-client $(VENV)-audit .mypy_cache .ruff_cache .pytest_cache test-results dist site \
-		$(FRONT_END)/node_modules $(NODE_PROVIDER)/node_modules $(CONFORMANCE)/node_modules \
-		$(N8N)/node_modules $(N8N)/build $(N8N)/dist
+		$(FRONT_END)/node_modules $(NODE_PROVIDER)/node_modules

@@ -30,7 +30,7 @@ SUBJECTS: dict[str, tuple[str, ...]] = {
     "Visitors and their privacy": ("GEO", "PIXEL_", "CLICK_RETENTION", "AUDIT_"),
     "Links, accounts and limits": ("DESTINATION_", "SESSION_", "API_", "MAX_", "ALLOW_", "AUTH_"),
     "Single sign-on": ("OIDC_",),
-    "Logs, metrics and traces": ("LOG_", "METRICS_", "TRACES_"),
+    "Logs and metrics": ("LOG_", "METRICS_"),
     "Others": ("",),
 }
 # what each reader of a value takes, by its name; `whole` and `one_of` say it by themselves
@@ -88,8 +88,7 @@ data directory.
 - A start with values that can't be used fails and names all of them. `./waypost doctor` also reports names
   that are no settings, each with the one that is spelled most like it.
 - The page “Instance” of an admin shows what is in force and where it comes from, secrets masked.
-- A [reload](operate.md#restart-and-reload) takes changes of `.env`. Those of `HOST`, `PORT`, `DATA_DIR` and
-  the environment need a restart.
+- A [restart](operate.md#restart) takes changes.
 
 """
 

@@ -49,24 +49,32 @@ FLASK_EXEMPT = {
 }
 
 DOORS = {"socket", "ssl", "http.client", "urllib.request", "smtplib", "ftplib", "xmlrpc", "asyncio"}
-DOORS |= {"httpcore", "httpx", "requests", "urllib3", "websockets", "aiohttp", "dns"}
+DOORS |= {
+    "httpcore",
+    "httpx",
+    "requests",
+    "urllib3",
+    "websockets",
+    "aiohttp",
+    "dns",
+    "opentelemetry.exporter",
+}
 # `dial` and `dns` are the lower half of `http`
 MAY_DIAL = {f"app/net/{name}.py" for name in ("http", "dial", "dns")}
-# make the sockets that `serve` listens on and stop accepting on them, talk to its own main process by a file of
-# the data directory, and tell the service manager that it is ready
-MAY_BIND = {
-    f"app/{name}.py": {"socket"}
-    for name in ("cli/reload", "operations/listening", "operations/processes", "cli/draining")
-}
-# inspects accepted connections, and runs on granian's event loop
-MAY_BIND["app/http_server/connections.py"] = {"socket"}
+# make the sockets that `serve` listens on and stop accepting on them, and tell the service manager that it is ready
+MAY_BIND = {f"app/operations/{name}.py": {"socket"} for name in ("listening", "processes")}
+# run on granian's event loop
 MAY_BIND |= {
     f"app/http_server/{name}.py": {"asyncio"}
     for name in ("granian_worker", "dispatcher", "answers", "pauses", "request_bodies", "body_inputs")
 }
-MAY_BIND["app/cli/web.py"] = {"asyncio"}
+MAY_BIND["app/cli/web.py"] = {"asyncio", "socket"}
+# ends connections of answers that break off
+MAY_BIND["app/http_server/answers.py"] |= {"socket"}
 # speaks SMTP on a connection that app/net made, and never gives smtplib a host to dial
 MAY_BIND["app/notifications/smtp.py"] = {"smtplib"}
+# the one exception: spans go to the collector that the operator names by variables of OpenTelemetry
+MAY_BIND["app/core/tracing.py"] = {"opentelemetry.exporter"}
 
 MODULES = [path for path in sorted(ROOT.glob("app/**/*.py")) if "versions" not in path.parts]
 LINES, FUNCTION_LINES, CRUMB_LINES = 300, 40, 25
@@ -321,7 +329,7 @@ CALLED_BY_LIBRARIES = {
     *("get_cookie_domain", "get_cookie_name", "get_cookie_path", "get_cookie_secure", "should_set_cookie"),
     *("acquire_entry", "get_moving_window", "incr"),  # the storage of limits
     *("handle_starttag", "handle_endtag", "handle_data"),  # the HTML parser
-    *("_init_shared_socket", "signal_handler_interrupt", "signal_handler_reload"),  # granian's server
+    *("_init_shared_socket", "signal_handler_reload"),  # granian's server
     "writable",  # a raw stream of what the standard library or a bucket takes
     "ensure_sync",  # Flask
     *("readinto", "_last_partial_boundary_index"),  # a raw stream, Werkzeug's decoder
@@ -430,16 +438,14 @@ def prefix_of(app: Flask, endpoint: str) -> str:
 # are then unlocked in the middle of transactions. So descriptors are copied in these modules alone, none of
 # which can be a database's, and why
 COPY_DESCRIPTORS = {
-    "app/cli/draining.py": "copies of sockets and epoll descriptors",
     "app/cli/web.py": "a copy of the listening socket, for the server to close",
     "app/core/durable_files.py": "a new file of its own",
-    "app/http_server/connections.py": "copies of sockets, each checked before and after",
     "app/import_export/archive_reader.py": "a new file of its own",
     "app/import_export/archive_writer.py": "a new file of its own",
     "app/import_export/shared_files.py": "a new file of its own",
     "app/journal/writer.py": "the next segment takes the number of the one before",
     "app/operations/backups/encryption.py": "a pipe",
-    "app/operations/listening.py": "sockets of the service manager or of the `serve` before, by their numbers",
+    "app/operations/listening.py": "sockets by their numbers, of which it closes none but the service manager's",
     "app/operations/processes.py": "a new child closes what it has inherited, and has no locks yet",
 }
 COPYING = {"dup", "dup2", "closerange", "fromfd", "fdopen"}

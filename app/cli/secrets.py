@@ -16,9 +16,15 @@ from app.core.durable_files import remove_drafts, remove_file
 from app.core.extensions import db
 from app.core.file_locks import wait_for_lock
 from app.core.secret_keys import ring
-from app.core.secret_keys.check import KeyState, adopt_key, compare_keys
+from app.core.secret_keys.check import (
+    KeyState,
+    adopt_key,
+    compare_keys,
+    needed_fingerprint,
+    reencrypt_all,
+    retire_key,
+)
 from app.core.secret_keys.ring import CHECK_SECONDS, fingerprint
-from app.core.secret_keys.rotation import is_pending, reencrypt_all, retire_key, wait_for_writers
 from app.journal.shared_salt import DailySalt
 from app.notifications import confirmation, unsubscribe
 from app.operations.database import migrate_first, migrate_tables
@@ -57,14 +63,15 @@ def rotate() -> None:
     migrate_first()
     with wait_for_lock(settings().data_dir / "rotate.lock"):
         old = begin(settings())
-        wait_until_learned(settings())
-        try:
-            done = reencrypt_all(db.session, ring.current_keys().all())
-        except RuntimeError as error:
-            raise click.ClickException(str(error)) from None
+        keys = ring.current_keys().all()
+        done = reencrypt_all(db.session, keys)
+        if needed_fingerprint(db.session) != fingerprint(keys[0]):
+            verifiers = {tokens.purpose: tokens.verifier_of(old) for tokens in MAIL_TOKENS}
+            retire_key(db.session, old, keys[0], verifiers)
+            record(db.session, "secret_key.rotated", fingerprint=[fingerprint(old), fingerprint(keys[0])])
+        db.session.commit()
         finish(settings(), old)
-    key = fingerprint(ring.current_keys().current())
-    click.echo(f"Re-encrypted: {done.rewritten:,}. The secret key is {key} now.")
+    click.echo(f"Re-encrypted: {done.rewritten:,}. The secret key is {fingerprint(keys[0])} now.")
     if done.unreadable:
         click.echo(f"Not readable with either key, and left as it is: {done.unreadable:,}.", err=True)
 
@@ -87,41 +94,15 @@ def switch_key(directory: Path) -> None:
     if ring.read_key(old) in {"", ring.read_key(current)}:
         if not ring.read_key(following):
             ring.replace_key(following, ring.new_key())
-        wait_since(following)  # until every process reads what the new key will write
+        time.sleep(LEARNING_SECONDS)  # until every process reads what the new key will write
         # the old one first: a process that reads in between finds the same key twice
         ring.replace_key(old, ring.read_key(current))
         ring.replace_key(current, ring.read_key(following))
     remove_file(following)
-
-
-def wait_since(path: Path) -> float:
-    """Waits until running processes have found the file of a key. Returns when it was written (seconds
-    since 1970)."""
-    written = path.stat().st_mtime
-    time.sleep(max(0.0, min(LEARNING_SECONDS, written + LEARNING_SECONDS - time.time())))
-    return written
-
-
-def wait_until_learned(found: Settings) -> None:
-    """Waits until no process encrypts with the old key any more."""
-    if found.secret_key_dir is None:
-        return  # every process has read the new key at its restart
-    changed = wait_since(found.secret_key_dir / ring.FILE)
-    try:
-        wait_for_writers(db.session, changed + LEARNING_SECONDS)
-    except RuntimeError as error:
-        raise click.ClickException(str(error)) from None
+    time.sleep(LEARNING_SECONDS)  # until no process encrypts with the old key any more
 
 
 def finish(found: Settings, old: str) -> None:
-    current = ring.current_keys().current()
-    if is_pending(db.session, current):
-        begin_write(db.session)
-        retire_key(
-            db.session, old, current, {tokens.purpose: tokens.verifier_of(old) for tokens in MAIL_TOKENS}
-        )
-        record(db.session, "secret_key.rotated", fingerprint=[fingerprint(old), fingerprint(current)])
-        db.session.commit()
     backups = f"Backups made before need the key {fingerprint(old)}"
     if found.secret_key_dir is None:
         click.echo(f"{backups}: keep it as long as you keep them.")

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from ipaddress import ip_address
 from typing import Any
@@ -20,7 +17,6 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from app.accounts.setup import FILE, known_site, pending_address
 from app.cli.failures import Command
-from app.cli.reload import Reloads, begin, control_path, reload_running
 from app.cli.worker import load_worker, work_under
 from app.core.clock import now
 from app.core.config import Settings
@@ -29,17 +25,9 @@ from app.core.logging import log_uncaught
 from app.core.running_address import note_address
 from app.core.setting_values import listen_address
 from app.journal.shared_salt import salt_store, share_salts
-from app.operations.database import migrate_first, require_additive
-from app.operations.listening import Listening, inherit, listen_alone
-from app.operations.processes import (
-    HANDOVER,
-    ForkedProcess,
-    WorkerKeeper,
-    end_process,
-    leave_with_parent,
-    notify,
-    out_of_reach,
-)
+from app.operations.database import migrate_first
+from app.operations.listening import Listening, listen_alone
+from app.operations.processes import ForkedProcess, WorkerKeeper, end_process, notify, out_of_reach
 
 log = structlog.stdlib.get_logger("waypost")
 
@@ -62,58 +50,22 @@ def read_host(_context: click.Context, _option: click.Parameter, text: str | Non
 @click.option(
     "--role", type=click.Choice(ROLES), help="Serve only short links, or only the dashboard and the API."
 )
-@click.option("--reload", "is_reload", is_flag=True, help="Replace the running processes without a gap.")
-@click.option("--inherited", hidden=True, help="What the running `serve` hands over.")
 @with_appcontext
-def serve(
-    host: str | None,
-    port: int | None,
-    processes: int | None,
-    role: str | None,
-    is_reload: bool,
-    inherited: str | None,
-) -> None:
-    """Run the web processes and the worker. SIGTERM ends them, SIGHUP reloads them.
-
-    `--reload` has a running `serve` start its processes anew with this program and its settings: the old ones
-    go on until the new ones are ready, and where these don't come up.
-    """
+def serve(host: str | None, port: int | None, processes: int | None, role: str | None) -> None:
+    """Run the web processes and the worker. SIGTERM ends them."""
     given = {"host": host, "port": port, "processes": processes}
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    settings: Settings = current_app.config["WAYPOST"]
-    if is_reload:
-        reload_running(settings.data_dir, (role,) if role else (None, *ROLES))
-        return
-    settings = replace(settings, **options)
-    with take_over(settings, inherited) if inherited else listen_alone(settings, role) as listening:
+    settings = replace(current_app.config["WAYPOST"], **options)
+    with listen_alone(settings, role) as listening:
         settings = listening.settle(settings)
-        note_address(listening.locks[-1], settings.local_url)
+        note_address(listening.lock, settings.local_url)
         migrate_first()
-        listening.tell(is_migrated=True)
         share_first_salts(settings)
         invitation = pending_address(settings)
         db.session.remove()
         db.engine.dispose()  # nothing of the database may be open when web processes are forked
-        arguments = [f"--{name}={value}" for name, value in options.items()] + (
-            [f"--role={role}"] if role else []
-        )
-        code = Serving(settings, role, listening, arguments).run(invitation)
-    end_process(code)
-
-
-@contextmanager
-def take_over(settings: Settings, inherited: str) -> Iterator[Listening]:
-    """Goes on with the socket of the `serve` that has started this one, and tells it what goes wrong."""
-    listening = inherit(inherited, settings)
-    leave_with_parent(listening.parent or os.getppid())
-    try:
-        require_additive()
-        yield listening
-    except Exception as error:
-        listening.tell(
-            problem=error.format_message() if isinstance(error, click.ClickException) else str(error)
-        )
-        raise
+        run(settings, role, listening, invitation)
+    end_process()
 
 
 def share_first_salts(settings: Settings) -> None:
@@ -125,62 +77,31 @@ def share_first_salts(settings: Settings) -> None:
             log.warning("The daily salt of other machines can't be fetched yet", error=str(error))
 
 
-class Serving:
-    """One generation: the web processes and the worker of a `serve`."""
+def run(settings: Settings, role: str | None, listening: Listening, invitation: str | None) -> None:
+    """Serves until a signal comes.
 
-    def __init__(
-        self, settings: Settings, role: str | None, listening: Listening, options: list[str]
-    ) -> None:
-        self.settings, self.role, self.listening = settings, role, listening
-        self.is_first = listening.report is None
-        self.reloads = Reloads(control_path(settings.data_dir, role), options, listening)
+    The worker is stopped last: it ingests what the web processes leave.
+    """
+    # large, and no other command needs them
+    from app.cli.web import serve_until_end, warm
 
-    def run(self, invitation: str | None) -> int:
-        """Serves until a signal comes, and returns an exit code.
-
-        The worker is stopped last: it ingests what the web processes leave.
-        """
-        # large, and no other command needs them
-        from app.cli.web import make_server, serve_until_end, warm
-
-        log_uncaught()
-        app = current_app.extensions[CREATE_APP](self.settings)
-        warm(app, self.role)
-        load_worker()
-        share_memory()
-        server = make_server(self.settings, self.listening)
-        self.reloads.make_room = server.make_room
-        signal.signal(HANDOVER, lambda *_: server.make_room())
-        if self.is_first:
-            server.when_ended, server.when_asked = self.reloads.end, self.reloads.ask
-        self.listening.listen()
-        ready, tell_ready = os.pipe()
-        with out_of_reach():
-            keeper = WorkerKeeper(ForkedProcess("waypost worker", work_under))
-            keeper.start()
-            threading.Thread(target=self.announce, args=(ready, invitation), daemon=True).start()
-        if self.is_first:
-            begin(self.reloads)
-        try:
-            serve_until_end(server, app, tell_ready)
-        except SystemExit:  # web processes had failed, too
-            if not server.is_replaced:
-                raise
-        finally:
-            if self.is_first and not server.is_replaced:
-                notify("STOPPING=1")
-            keeper.stop()
-        return self.reloads.stay()
-
-    def announce(self, ready: int, invitation: str | None) -> None:
-        """Says that the web processes are ready: to the log, the service manager and the predecessor."""
-        for _ in range(self.settings.processes):
-            os.read(ready, 1)
-        announce(self.settings, invitation)
-        if self.is_first:
-            notify("READY=1")
-        else:
-            self.listening.tell(is_ready=True)
+    log_uncaught()
+    app = current_app.extensions[CREATE_APP](settings)
+    warm(app, role)
+    load_worker()
+    share_memory()
+    listening.listen()
+    ready, tell_ready = os.pipe()
+    with out_of_reach():
+        keeper = WorkerKeeper(ForkedProcess("waypost worker", work_under))
+        keeper.start()
+        threading.Thread(target=announce_ready, args=(ready, settings, invitation), daemon=True).start()
+    try:
+        serve_until_end(settings, listening, app, tell_ready)
+    finally:
+        notify("STOPPING=1")
+        listening.leave()
+        keeper.stop()
 
 
 def share_memory() -> None:
@@ -190,6 +111,14 @@ def share_memory() -> None:
     """
     gc.collect()
     gc.freeze()
+
+
+def announce_ready(ready: int, settings: Settings, invitation: str | None) -> None:
+    """Says that the web processes are ready, to the log and to the service manager."""
+    for _ in range(settings.processes):
+        os.read(ready, 1)
+    announce(settings, invitation)
+    notify("READY=1")
 
 
 def announce(settings: Settings, invitation: str | None) -> None:

@@ -7,12 +7,12 @@ import multiprocessing
 import os
 import resource
 import signal
+import socket
 import sys
 import threading
 import time
 from asyncio import AbstractEventLoop
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -25,20 +25,19 @@ from granian.server.mp import MPServer
 from sqlalchemy.orm import configure_mappers
 
 from app.accounts.hashing import GATE, turn_of_process
-from app.cli.draining import admit_accepted, count_connections, refuse_newcomers, stop_accepting
 from app.core.config import Settings
 from app.core.counters import counters
 from app.core.extensions import db
 from app.core.patience import PAGES
 from app.core.postgresql import limit_waiting
 from app.core.scheduling import SHORT_MS, set_slice
+from app.core.tracing import tracing
 from app.http_server.dispatcher import Dispatcher
 from app.http_server.granian_worker import Schedule, run_worker
 from app.http_server.pools import waiting_elsewhere
 from app.http_server.refusals import render_pages
-from app.net.traces import start_traces, stop_traces
-from app.operations.listening import BACKLOG, Listening
-from app.operations.processes import FAREWELLS, HANDOVER, leave_with_parent, out_of_reach
+from app.operations.listening import BACKLOG, Listening, admit_accepted, refuse_newcomers
+from app.operations.processes import FAREWELLS, leave_with_parent, out_of_reach
 from app.redirects import bots, user_agent
 from app.redirects.cache import RowCacheWarmer
 from app.redirects.context import RedirectContext
@@ -61,8 +60,6 @@ MAX_HEAD_BYTES = 64 * 1024
 
 TICK_SECONDS = 0.05
 QUIET_TICKS = 10  # so many in a row without a request, and every client has been told to close
-# the same where the next generation answers meanwhile, so that there is no hurry
-QUIET_TICKS_OF_HANDOVER = 40
 DRAIN_SECONDS = 10
 KILL_SECONDS = 20
 
@@ -73,55 +70,27 @@ class Process:
     app: Flask
     front: Front
     dispatcher: Dispatcher | None = None
-    listener = -1  # the descriptor on which granian accepts connections
-    ready = -1  # where the main process waits for each web process
+    listener: socket.socket
 
-    def __init__(self, listening: Listening) -> None:
+    def __init__(self, listening: Listening, ready: int) -> None:
         self.listening = listening
+        self.ready = ready  # where the main process waits for each web process
 
 
 class WebServer(MPServer):
-    """Granian's main process, with a socket that is there before it and may be used after it."""
+    """Granian's main process, with sockets that are there before it."""
 
-    def __init__(self, listening: Listening, **options: Any) -> None:
-        super().__init__("app", **options)  # a name for its messages only: `make_front` is what is called
-        self.listening = listening
-        self.is_replaced = False
-        self.when_ended: Callable[[], None] = _nothing
-        self.when_asked: Callable[[], None] = _nothing
+    # granian would start web processes anew; without a handler, a terminal that closes ends this program
+    signal_handler_reload = None  # type: ignore[assignment]
 
     def _init_shared_socket(self) -> None:
         """Makes none: see `run_process`."""
         self._ssp = self._shd = self._sso = None
 
-    def signal_handler_interrupt(self, *_of_signal: Any, **_more: Any) -> None:
-        self.when_ended()
-        self.interrupt_signal = True
-        self.main_loop_interrupt.set()
 
-    def signal_handler_reload(self, *_of_signal: Any, **_more: Any) -> None:
-        self.when_asked()
-
-    def make_room(self) -> None:
-        """Ends the web processes, while the next generation listens on their socket."""
-        self.is_replaced = self.interrupt_signal = True
-        self.main_loop_interrupt.set()
-
-    def _stop_workers(self) -> None:
-        for worker in self.wrks if self.is_replaced else ():
-            worker.interrupt_by_parent = True
-            with suppress(ProcessLookupError):
-                os.kill(worker.inner.pid, HANDOVER)
-        super()._stop_workers()  # type: ignore[no-untyped-call]
-
-
-def _nothing() -> None:
-    pass
-
-
-def make_server(settings: Settings, listening: Listening) -> WebServer:
+def make_server(settings: Settings) -> WebServer:
     return WebServer(
-        listening,
+        "app",  # a name for its messages only: `make_front` is what is called
         # `run_process` serves ASGI all the same, for which granian allows one thread only
         interface=Interfaces.WSGI,
         workers=settings.processes,
@@ -139,15 +108,14 @@ def make_server(settings: Settings, listening: Listening) -> WebServer:
     )
 
 
-def serve_until_end(server: WebServer, app: Flask, ready: int) -> None:
-    """Serves until a signal ends it, or until it is to make room. Each web process writes a byte to `ready`.
+def serve_until_end(settings: Settings, listening: Listening, app: Flask, ready: int) -> None:
+    """Serves until a signal ends it. Each web process writes a byte to `ready`.
 
     The web processes are forks, and share the application as it is made: nothing of it may be open yet.
     """
     multiprocessing.set_start_method("fork", force=True)  # the default until Python 3.14
-    process = Process(server.listening)
-    process.ready = ready
-    server.serve(
+    process = Process(listening, ready)
+    make_server(settings).serve(
         partial(run_process, process),
         partial(make_front, process, app),
         wrap_loader=False,
@@ -167,16 +135,16 @@ def run_process(process: Process, number: int, *arguments: Any) -> None:
     """Runs a web process from beginning to end. Its arguments are granian's, but for the socket."""
     parent = multiprocessing.parent_process()
     leave_with_parent(parent.pid if parent and parent.pid else 1)
-    process.listener = os.dup(process.listening.of_process(number).fileno())  # granian closes it
-    # the type stubs lack what is used here
-    holder = SocketHolder(process.listener, False, BACKLOG)  # type: ignore[call-arg]
+    process.listener = process.listening.of_process(number)
+    # a copy, which granian closes; the type stubs lack what is used here
+    holder = SocketHolder(os.dup(process.listener.fileno()), False, BACKLOG)  # type: ignore[call-arg]
     name, loader, _, *more = arguments
     arguments = (number, name, loader, ((None, holder), None), *more)
     sys.setswitchinterval(SWITCH_SECONDS)
     set_slice(SHORT_MS)  # granian's threads answer redirects; the pools' threads set their own
     with out_of_reach():  # no thread handles these signals: the one named "farewell" waits for them
         run_worker(arguments, partial(make_schedule, process), partial(end_at_farewell, process))
-    stop_traces()
+    tracing.stop()
     process.front.redirect_context.close()
     with process.app.app_context():
         db.engine.dispose()  # SQLite closes its files itself, so the last process to end removes their logs
@@ -204,7 +172,7 @@ def make_front(process: Process, app: Flask) -> Front:
     process.app = app
     redirect_context = context_of(app)
     counters.open(redirect_context.settings.data_dir, "web")
-    start_traces(redirect_context.settings, "web")
+    tracing.start("web")
     with process.app.app_context():
         if db.engine.dialect.name == "postgresql":
             limit_waiting(db.engine, PAGES)
@@ -236,10 +204,10 @@ def end_at_farewell(process: Process) -> WorkerSignal:
     ended = WorkerSignal()
 
     def wait() -> None:
-        number = signal.sigwait(FAREWELLS)
+        signal.sigwait(FAREWELLS)
         exit_after(KILL_SECONDS)  # also when there is no parent left to do it
         try:
-            drain(process, is_replaced=number == HANDOVER)
+            drain(process)
         finally:
             ended.set()  # also after an error, or the process would serve on until it is killed
 
@@ -247,49 +215,32 @@ def end_at_farewell(process: Process) -> WorkerSignal:
     return ended
 
 
-def drain(process: Process, *, is_replaced: bool) -> None:
-    """Takes no new connection, and has all open ones closed after their next response.
-
-    Where others go on listening on the socket, nothing is done to it: what waits there is theirs.
-    """
+def drain(process: Process) -> None:
+    """Takes no new connection, and has all open ones closed after their next response."""
     _, port = process.listening.address
-    is_kept = is_replaced or process.listening.is_kept
-    is_inherited = False
-    if is_kept:
-        stop_accepting(process.listener)
-    else:
-        is_inherited = refuse_newcomers(port)
+    is_inherited = refuse_newcomers(process.listener)
     if process.dispatcher:
         process.dispatcher.drain()
-    wait_for_quiet(
-        process.front,
-        QUIET_TICKS_OF_HANDOVER if is_replaced else QUIET_TICKS,
-        partial(admit_accepted, port) if is_inherited else None,
-        partial(count_connections, port) if is_kept else None,
-    )
+    wait_for_quiet(process.front, partial(admit_accepted, port) if is_inherited else None)
 
 
-def wait_for_quiet(
-    front: Front, ticks_of_quiet: int, admit: Callable[[], int] | None, count: Callable[[], int] | None
-) -> None:
-    """Waits until no request has come for a while, or until `count` finds no connection.
+def wait_for_quiet(front: Front, admit: Callable[[], int] | None) -> None:
+    """Waits until no request has come for a while.
 
     Counted in ticks: where the whole machine stood still meanwhile, a clock alone would leave no time for
     requests that are waiting. A client whose packets were ignored until its connection was admitted repeats
     its request after pauses that double, so after at most as long again as it has waited by then.
     """
     deadline = time.monotonic() + DRAIN_SECONDS
-    quiet, needed, ticks, before = 0, ticks_of_quiet, 0, 0
+    quiet, needed, ticks, before = 0, QUIET_TICKS, 0, 0
     while quiet < needed and time.monotonic() < deadline:
         time.sleep(TICK_SECONDS)
         ticks += 1
         admitted = admit() if admit else 0
         if admitted:
-            needed = ticks + ticks_of_quiet
+            needed = ticks + QUIET_TICKS
         is_quiet = front.closings == before and not admitted
         quiet, before = (quiet + 1 if is_quiet else 0), front.closings
-        if is_quiet and count and not count():
-            return
 
 
 def exit_after(seconds: float) -> None:

@@ -17,7 +17,7 @@ from app.cli.failures import Command
 from app.core.counters import counters
 from app.core.logging import log_uncaught
 from app.core.scheduling import WORKER_MS, give_way, set_slice
-from app.net.traces import start_traces, stop_traces
+from app.core.tracing import tracing
 from app.operations.database import migrate_first
 from app.operations.processes import LAST, end_process, leave_with_parent
 
@@ -85,9 +85,9 @@ def run(made: Worker) -> None:
     let_redirects_pass()
     log_uncaught()
     counters.open(made.data_dir, "worker")
-    start_traces(made.settings, "worker")
+    tracing.start("worker")
     made.run()
-    stop_traces()
+    tracing.stop()
     end_process()
 
 

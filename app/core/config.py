@@ -19,7 +19,6 @@ from app.core import oidc_settings as oidc
 from app.core import setting_values as values
 from app.core import smtp_url as core_smtp_url
 from app.core import storage_settings as storage
-from app.core import trace_settings as traces
 from app.core.config_conflicts import find_conflicts
 from app.core.folders import DATA_DIR, HOME
 from app.core.oidc_settings import OidcSettings
@@ -76,9 +75,6 @@ class Settings(OidcSettings):
     log_format: str
     log_level: str
     metrics_token: str | None
-    traces_url: str | None
-    traces_headers: tuple[tuple[str, str], ...]
-    traces_ratio: float
     media_url: str | None  # a bucket; without one, pictures are in the database or in DATA_DIR
     backup_to: str | None  # a whole path, or a bucket
     backup_at: str  # cron in UTC; "" is never, as of the next but one
@@ -150,9 +146,6 @@ TABLE: dict[str, tuple[str | None, Callable[[str], Any]]] = {
     "LOG_FORMAT": ("text", one_of("text", "json")),
     "LOG_LEVEL": ("info", one_of("debug", "info", "warning", "error")),
     "METRICS_TOKEN": (None, values.bearer_token),
-    "TRACES_URL": (None, traces.collector_address),
-    "TRACES_HEADERS": ("", traces.collector_headers),
-    "TRACES_RATIO": ("1", traces.ratio),
     "MEDIA_URL": (None, storage.bucket_address),
     "BACKUP_TO": (None, storage.backup_target),
     "BACKUP_AT": ("03:15", storage.schedule),

@@ -14,9 +14,9 @@ from app.core.config import ENV_FILE, PREFIX, TABLE, Settings
 MASK = "••••••••"
 SECRETS = frozenset(
     {"SECRET_KEY", "SECRET_KEY_OLD", "METRICS_TOKEN", "BACKUP_PASSPHRASE", "S3_SECRET_ACCESS_KEY"}
-    | {"TRACES_HEADERS", "OIDC_CLIENT_SECRET"}
+    | {"OIDC_CLIENT_SECRET"}
 )
-ADDRESSES = frozenset({"DATABASE_URL", "CLICKS_URL", "REDIS_URL", "SMTP_URL", "GEOIP_URL", "TRACES_URL"})
+ADDRESSES = frozenset({"DATABASE_URL", "CLICKS_URL", "REDIS_URL", "SMTP_URL", "GEOIP_URL"})
 
 ENVIRONMENT, DOTENV, FILE, DEFAULT = "environment", ".env", "file", "default"
 

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
+from contextlib import suppress
 from contextvars import Context
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
-from app.http_server.connections import abort_connection
 from app.http_server.granian_worker import AsgiProtocol
 from app.http_server.pauses import Pauses
 from app.http_server.pools import Pool, RequestJob
+from app.operations.listening import each_connection
 from app.redirects.compiled_link import start_message
 
 if TYPE_CHECKING:
@@ -141,6 +143,18 @@ class AsgiAnswer:
         self.result = ()
         if close:
             close()
+
+
+def abort_connection(environ: WSGIEnvironment) -> None:
+    """End the connection of a request: the client must not take a part of the answer for the whole.
+
+    Granian ends no connection by itself: the body of a streamed answer is a channel of bytes without errors.
+    """
+    peer = environ["REMOTE_ADDR"], int(environ["REMOTE_PORT"])
+    for connection in each_connection():
+        with suppress(OSError):  # closed meanwhile
+            if connection.getpeername()[:2] == peer:
+                connection.shutdown(socket.SHUT_RDWR)
 
 
 def refuse_write(_data: bytes) -> object:

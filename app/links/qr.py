@@ -20,7 +20,6 @@ from PIL import Image
 from app.i18n.messages import lazy_gettext as _l
 from app.input.colors import channels, contrast, luminance
 from app.input.parsers import Rejected
-from app.links import qr_masks
 
 DARK, LIGHT = "#000000", "#ffffff"
 SIZE, MARGIN = 512, 4
@@ -65,9 +64,10 @@ class Drawing:
 def draw(text: str, look: Look) -> Drawing:
     """Lay out the code for a text. Raises Rejected, of the field `size` if that is too small for the text."""
     try:
-        modules = qr_masks.best(text, WITH_LOGO if look.logo else WITHOUT_LOGO)
+        code = segno.make(text, error=WITH_LOGO if look.logo else WITHOUT_LOGO, micro=False)
     except segno.DataOverflowError:
         raise Rejected(_l("This address is too long for a QR code."), "too_long", "url") from None
+    modules = tuple(bytes(row) for row in code.matrix)
     least = len(modules) + 2 * look.margin
     if look.size < least:
         raise Rejected(

@@ -127,19 +127,6 @@ def alone_on_server() -> Iterator[None]:
         yield
 
 
-def require_additive() -> None:
-    """Raises ClickException where migrations are pending that the running version can't work with.
-
-    Such a migration says `needs_restart = True`.
-    """
-    if is_there() and not is_current() and (stopping := stopping_migrations()):
-        raise click.ClickException(
-            "This version changes tables in a way that the running one can't work with"
-            f" ({', '.join(one.revision for one in stopping)}): restart Waypost instead of reloading it."
-            " Nothing was changed."
-        )
-
-
 def is_current() -> bool:
     """Whether nothing is left to migrate. Raises ClickException where no migration leads on."""
     if not is_there():
@@ -160,11 +147,6 @@ def pending_migrations() -> list[Script]:
             break
         pending.append(revision)
     return pending[::-1]
-
-
-def stopping_migrations() -> list[Script]:
-    """The pending ones that the version before can't work with."""
-    return [one for one in pending_migrations() if getattr(one.module, "needs_restart", False)]
 
 
 def is_there() -> bool:

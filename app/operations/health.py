@@ -71,8 +71,8 @@ def database_check(session: AnySession) -> Check:
 def migrations_check(session: AnySession) -> Check:
     found = database.heads_of(session.connection())
     if found - known_revisions():
-        # while a newer version takes over from this one, which its migrations keep in working order
-        return {"ok": True, "detail": "a newer version has brought the tables up to date: reload or restart"}
+        # migrated beside this process, before the restart (docs/upgrade.md)
+        return {"ok": True, "detail": "a newer version has brought the tables up to date: restart"}
     is_current = found == newest_revisions()
     return {"ok": is_current, "detail": None if is_current else "the tables are of another version"}
 

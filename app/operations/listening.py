@@ -1,29 +1,37 @@
-"""The sockets that `serve` listens on: made by itself, given by systemd, or handed over by its predecessor.
+"""The sockets that `serve` listens on: made by itself or given by systemd, and refusing newcomers at the end.
 
 Each web process has one of its own, among which the system distributes connections. On one that all share,
 nearly all connections go to whichever process wakes first. The main process keeps them open: what waits in a
 socket's queue is taken by the next process that listens on it.
+
+Closing a listening socket resets every connection that the system has accepted and the server has not, with
+its request perhaps sent already. So a process that ends first has the system ignore requests for new
+connections. (The client repeats its request after a second, and finds the next server or a closed port.) The
+server accepts the connections that there are, and only then is the socket closed.
 """
 
-# see docs/decisions/2026-11-25-restarts-without-a-gap.md
+# see docs/decisions/2026-11-20-processes.md and docs/decisions/2026-11-25-restarts.md
 from __future__ import annotations
 
-import json
+import ctypes
+import errno
 import logging
 import os
 import socket
+import struct
 import sys
 from collections.abc import Iterator, MutableMapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NoReturn, Self
+from typing import NamedTuple
 
 import click
 
 from app.core.config import PREFIX, Settings
 from app.core.running_address import LOCK
-from app.operations.processes import hold_lock, refusal_to_listen, wait_until
+from app.core.setting_values import bracketed
+from app.operations.processes import hold_lock, wait_until
 
 log = logging.getLogger(__name__)
 
@@ -31,20 +39,46 @@ FIRST_OF_SYSTEMD = 3  # sd_listen_fds(3)
 MAX_SOCKETS = 64
 BACKLOG = 2048
 
+# a classic BPF program over a TCP segment: nothing of a SYN without ACK, all of anything else
+PROGRAM = (
+    (0x30, 0, 0, 13),  # load the byte with the flags
+    (0x54, 0, 0, 0x12),  # keep SYN and ACK of them
+    (0x15, 0, 1, 0x02),  # SYN alone?
+    (0x06, 0, 0, 0),  # drop
+    (0x06, 0, 0, 0xFFFFFFFF),  # let pass
+)
+# of Linux; Python's `socket` does not have them. The last two by the level of the option and its number
+SO_ATTACH_FILTER, SO_DETACH_FILTER = 26, 27
+IP_MINTTL, IPV6_MINHOPCOUNT = (socket.IPPROTO_IP, 21), (socket.IPPROTO_IPV6, 73)
+MAX_TTL = 255  # packets start with less: Linux, macOS and Windows with 64 or 128
+DESCRIPTORS = Path("/dev/fd")  # on Linux and macOS alike
+
+OTHER_PORT = f"Choose another port: `make run PORT=8001`, `serve --port 8001` or {PREFIX}PORT=8001."
+OTHER_HOST = f"Choose another address: {PREFIX}HOST, or `serve --host`."
+LISTEN_REFUSALS = {
+    errno.EADDRINUSE: ("is in use by another program", OTHER_PORT),
+    errno.EACCES: ("needs a right that this user lacks", OTHER_PORT),
+    errno.EADDRNOTAVAIL: ("is on no network of this machine", OTHER_HOST),
+}
+
+
+class BindProblem(NamedTuple):
+    """Why no server can listen on an address, and what to do about it."""
+
+    reason: str
+    advice: str
+
+    def __str__(self) -> str:
+        return f"{self.reason}. {self.advice}"
+
 
 @dataclass(frozen=True)
 class Listening:
-    """Bound sockets, the locks of the data directory, and who keeps the sockets after this process."""
+    """Bound sockets, the lock of the data directory, and who keeps the sockets after this process."""
 
     sockets: tuple[socket.socket, ...]
-    locks: tuple[int, ...]
+    lock: int  # the descriptor that holds it
     is_kept: bool  # by systemd, which listens on them while no `serve` runs
-    report: int | None = None  # where a predecessor waits for word that this one is ready
-    parent: int | None = None  # that predecessor
-
-    @property
-    def descriptors(self) -> tuple[int, ...]:
-        return (*(one.fileno() for one in self.sockets), *self.locks)
 
     @property
     def address(self) -> tuple[str, int]:
@@ -56,27 +90,14 @@ class Listening:
         return self.sockets[(number - 1) % len(self.sockets)]
 
     def listen(self) -> None:
+        self.leave()  # a `serve` that was killed at its end has left them as they were
         for one in self.sockets:
             one.listen(BACKLOG)
 
-    def to_text(self, report: int) -> str:
-        """What the next generation needs to go on with these descriptors, which it inherits."""
-        sockets = [one.fileno() for one in self.sockets]
-        found = {"sockets": sockets, "locks": self.locks, "is_kept": self.is_kept}
-        return json.dumps({**found, "report": report, "parent": os.getpid()})
-
-    @classmethod
-    def from_text(cls, text: str) -> Self:
-        """Raises ClickException for a text that no `serve` has written."""
-        try:
-            found: dict[str, Any] = json.loads(text)
-            for number in (*found["sockets"], *found["locks"], found["report"]):
-                os.set_inheritable(number, False)
-            sockets = tuple(socket.socket(fileno=number) for number in found["sockets"])
-            locks, parent = tuple(found["locks"]), int(found["parent"])
-            return cls(sockets, locks, bool(found["is_kept"]), found["report"], parent)
-        except (ValueError, KeyError, TypeError, OSError) as error:
-            raise click.ClickException(f"Only a running `serve` may use this option ({error}).") from None
+    def leave(self) -> None:
+        """Have newcomers wait for the next `serve` on the sockets that systemd keeps."""
+        for one in self.sockets if self.is_kept else ():
+            welcome_newcomers(one)
 
     def settle(self, settings: Settings) -> Settings:
         """The settings with the address of the sockets, and with a web process for each of them."""
@@ -85,12 +106,6 @@ class Listening:
         if processes != settings.processes:
             log.warning("There are %d web processes, one for each socket.", processes)
         return replace(settings, host=host, port=port, processes=processes)
-
-    def tell(self, **found: object) -> None:
-        """Tells the predecessor that this one is ready, or why it is not."""
-        if self.report is not None:
-            with suppress(OSError):  # it is gone
-                os.write(self.report, json.dumps(found).encode() + b"\n")
 
 
 @contextmanager
@@ -101,16 +116,15 @@ def listen_alone(settings: Settings, role: str | None) -> Iterator[Listening]:
     """
     given = take_sockets_of_systemd(os.environ)
     with ExitStack() as stack:
-        locks = [stack.enter_context(hold_lock(settings.data_dir / LOCK, shared=role is not None))]
-        if role is not None:
-            locks.append(stack.enter_context(hold_lock(settings.data_dir / f"serve-{role}.lock")))
-        held = tuple(one for one in locks if one is not None)
-        if len(held) < len(locks):
+        lock = stack.enter_context(hold_lock(settings.data_dir / LOCK, shared=role is not None))
+        if lock is not None and role is not None:
+            lock = stack.enter_context(hold_lock(settings.data_dir / f"serve-{role}.lock"))
+        if lock is None:
             raise click.ClickException(f"Waypost is running on {settings.data_dir} already.")
         sockets = given or bind_sockets(settings)
         for one in sockets:
             stack.enter_context(one)
-        yield Listening(sockets, held, is_kept=bool(given))
+        yield Listening(sockets, lock, is_kept=bool(given))
 
 
 def bind_sockets(settings: Settings) -> tuple[socket.socket, ...]:
@@ -127,6 +141,22 @@ def bind_sockets(settings: Settings) -> tuple[socket.socket, ...]:
         return tuple(bind_socket(settings) for _ in range(number))
     except OSError as error:
         raise click.ClickException(f"{settings.local_url} can't be listened on: {error.strerror}.") from None
+
+
+def refusal_to_listen(host: str, port: int) -> BindProblem | None:
+    """Why no server can listen there, and what to do; None where it is possible.
+
+    It is tried here because the server would share the port of another listener without an error.
+    """
+    family, kind, proto, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    with socket.socket(family, kind, proto) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # ended connections do not matter
+        try:
+            probe.bind(address)
+        except OSError as error:
+            reason, advice = LISTEN_REFUSALS.get(error.errno or 0, (f"does not work: {error}", OTHER_HOST))
+            return BindProblem(f"http://{bracketed(host)}:{port} {reason}", advice)
+    return None
 
 
 def bind_socket(settings: Settings) -> socket.socket:
@@ -180,25 +210,76 @@ def take_socket(number: int) -> socket.socket:
     )
 
 
-def inherit(text: str, settings: Settings) -> Listening:
-    """What the running `serve` hands over. Raises ClickException where the settings want something else."""
-    found = Listening.from_text(text)
-    if not found.is_kept and found.address != (settings.host, settings.port):
-        refuse(found, f"{PREFIX}HOST and {PREFIX}PORT can't change in a reload: restart Waypost.")
-    if not is_lock_of(found.locks[0], settings.data_dir):
-        refuse(found, f"{PREFIX}DATA_DIR can't change in a reload: restart Waypost.")
-    return found
+# --- the end
 
 
-def refuse(listening: Listening, problem: str) -> NoReturn:
-    listening.tell(problem=problem)
-    for one in listening.sockets:
-        one.close()
-    raise click.ClickException(problem)
+def refuse_newcomers(listener: socket.socket) -> bool:
+    """Refuses new connections on a listening socket. Does nothing on other systems than Linux.
 
-
-def is_lock_of(descriptor: int, data_dir: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(descriptor), (data_dir / LOCK).stat())
-    except OSError:
+    A packet filter does that where the process has the right to attach one. Elsewhere the socket requires a
+    time to live that no client's packets have, for which no right is needed. But connections that are being
+    made inherit that option: where this returns true, call `admit_accepted` repeatedly until no connection is
+    left to accept.
+    """
+    if sys.platform != "linux":
         return False
+    try:
+        attach_filter(listener)
+    except OSError:  # an ordinary user lacks the right on some systems
+        require_ttl(listener, MAX_TTL)
+        return True
+    return False
+
+
+def welcome_newcomers(listener: socket.socket) -> None:
+    """Undoes `refuse_newcomers`."""
+    if sys.platform == "linux":
+        require_ttl(listener, 0)
+        with suppress(FileNotFoundError):  # it has no filter
+            listener.setsockopt(socket.SOL_SOCKET, SO_DETACH_FILTER, 0)
+
+
+def attach_filter(listener: socket.socket) -> None:
+    code = b"".join(struct.pack("HBBI", *line) for line in PROGRAM)
+    buffer = ctypes.create_string_buffer(code)
+    filter_ = struct.pack("HP", len(PROGRAM), ctypes.addressof(buffer))
+    listener.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, filter_)
+
+
+def require_ttl(one: socket.socket, ttl: int) -> None:
+    """Have the system ignore packets with a smaller time to live."""
+    one.setsockopt(*IP_MINTTL, ttl)  # also of a socket of IPv6, which may take both
+    if one.family == socket.AF_INET6:
+        one.setsockopt(*IPV6_MINHOPCOUNT, ttl)
+
+
+def admit_accepted(port: int) -> int:
+    """Lets packets through to connections that were made while new ones were refused. Returns how many."""
+    admitted = 0
+    for one in each_connection():
+        with suppress(OSError):  # gone meanwhile
+            if one.getsockname()[1] == port and one.getsockopt(*IP_MINTTL):
+                require_ttl(one, 0)
+                admitted += 1
+    return admitted
+
+
+def each_connection() -> Iterator[socket.socket]:
+    """Every TCP connection of this process, each until the next one is asked for.
+
+    None is duplicated or closed here: closing any descriptor of one of SQLite's files would give up all locks
+    that the process has on that file (fcntl(2)), and a number may pass to such a file at any moment.
+    """
+    # see docs/decisions/2026-11-29-files-of-sqlite.md
+    for path in DESCRIPTORS.iterdir():
+        try:
+            found = socket.socket(fileno=int(path.name))
+        except OSError:  # no socket, or closed meanwhile
+            continue
+        try:
+            with suppress(OSError):  # closed meanwhile
+                is_tcp = found.family in {socket.AF_INET, socket.AF_INET6}
+                if is_tcp and not found.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+                    yield found
+        finally:
+            found.detach()

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ctypes
-import errno
 import logging
 import os
 import signal
@@ -16,12 +15,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
-from app.core.config import PREFIX
 from app.core.file_locks import lock_by_descriptor
 from app.core.folders import PROGRAM, ROOT
-from app.core.setting_values import bracketed
 
 log = logging.getLogger(__name__)
 
@@ -35,39 +32,16 @@ PATIENCE_SECONDS = 2  # for processes of an earlier run to be gone
 WORKER_SECONDS = 8  # for the worker to finish what is under way
 LONGEST_PAUSE = 30.0
 
-
-OTHER_PORT = f"Choose another port: `make run PORT=8001`, `serve --port 8001` or {PREFIX}PORT=8001."
-OTHER_HOST = f"Choose another address: {PREFIX}HOST, or `serve --host`."
-LISTEN_REFUSALS = {
-    errno.EADDRINUSE: ("is in use by another program", OTHER_PORT),
-    errno.EACCES: ("needs a right that this user lacks", OTHER_PORT),
-    errno.EADDRNOTAVAIL: ("is on no network of this machine", OTHER_HOST),
-}
-
-
-class BindProblem(NamedTuple):
-    """Why no server can listen on an address, and what to do about it."""
-
-    reason: str
-    advice: str
-
-    def __str__(self) -> str:
-        return f"{self.reason}. {self.advice}"
-
-
-# ends the processes of a `serve` whose sockets have another one that goes on listening on them
-HANDOVER = signal.SIGUSR2
-FAREWELLS = frozenset({signal.SIGTERM, signal.SIGINT, HANDOVER})
-OF_MAIN_THREAD = FAREWELLS | {signal.SIGHUP}
+FAREWELLS = frozenset({signal.SIGTERM, signal.SIGINT})
 
 
 @contextmanager
 def out_of_reach() -> Iterator[None]:
-    """Blocks the signals that end or reload a process in threads that are started here.
+    """Blocks the signals that end a process in threads that are started here.
 
     Their handlers run in the main thread, which does not wake where the system has interrupted another one.
     """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, OF_MAIN_THREAD)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, FAREWELLS)
     try:
         yield
     finally:
@@ -76,9 +50,8 @@ def out_of_reach() -> Iterator[None]:
 
 def leave_with_parent(parent: int, farewell: signal.Signals = signal.SIGTERM) -> None:
     """Has the system send `farewell` to this process when its parent is gone, also by `kill -9`."""
-    signal.pthread_sigmask(
-        signal.SIG_UNBLOCK, OF_MAIN_THREAD
-    )  # the thread that started us may have blocked them
+    # the thread that started us may have blocked them
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, FAREWELLS)
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, farewell)
     else:
@@ -87,7 +60,7 @@ def leave_with_parent(parent: int, farewell: signal.Signals = signal.SIGTERM) ->
         sys.exit(1)
 
 
-def end_process(code: int = 0) -> NoReturn:
+def end_process() -> NoReturn:
     """Ends this process, with all output written.
 
     The interpreter's own end frees every module, which takes a second on a busy machine, and waits for
@@ -96,7 +69,7 @@ def end_process(code: int = 0) -> NoReturn:
     logging.shutdown()
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(code)
+    os._exit(0)
 
 
 def notify(state: str) -> None:
@@ -132,22 +105,6 @@ def hold_lock(path: Path, *, shared: bool = False) -> Iterator[int | None]:
                 yield held
                 return
         time.sleep(0.05)
-
-
-def refusal_to_listen(host: str, port: int) -> BindProblem | None:
-    """Why no server can listen there, and what to do; None where it is possible.
-
-    It is tried here because the server would share the port of another listener without an error.
-    """
-    family, kind, proto, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    with socket.socket(family, kind, proto) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # ended connections do not matter
-        try:
-            probe.bind(address)
-        except OSError as error:
-            reason, advice = LISTEN_REFUSALS.get(error.errno or 0, (f"does not work: {error}", OTHER_HOST))
-            return BindProblem(f"http://{bracketed(host)}:{port} {reason}", advice)
-    return None
 
 
 def wait_until(condition: Callable[[], bool]) -> bool:

@@ -12,7 +12,6 @@ from http import HTTPMethod, HTTPStatus
 
 from flask import Flask, Response, g, request
 
-from app.core.config import Settings
 from app.core.tracing import tracing
 from app.web.application import settings
 from app.web.paths import OWNERS, first_segment
@@ -21,8 +20,7 @@ METHODS = frozenset(HTTPMethod)
 
 
 def init_app(app: Flask) -> None:
-    found: Settings = app.config["WAYPOST"]
-    if found.traces_url is not None:
+    if tracing.is_wanted:
         app.before_request(begin)
         app.after_request(finish)
 

@@ -7,7 +7,7 @@ import os
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,7 +26,6 @@ from app.operations.checks import settings as checked_settings
 from app.operations.checks.servers import servers_check
 from app.operations.checks.settings import find_conflicts, settings_check
 from tests.accounts.oidc.scripted_provider import CLIENT, SECRET, scripted_provider
-from tests.collector import Collector, running_collector
 from tests.commands import run_command
 from tests.factories import PASSWORD
 from tests.geo.geo_files import write_geo_file
@@ -431,33 +430,6 @@ def test_a_server_that_runs(make_server: Callable[..., Server]) -> None:
     shutil.rmtree(server.data_dir / "places", ignore_errors=True)
     server.stop()
     assert "Not running" in server.flask("doctor")
-
-
-@pytest.fixture(scope="module")
-def collector() -> Iterator[Collector]:
-    with running_collector() as found:
-        yield found
-
-
-COLLECTORS = {
-    "one that answers": (200, "ok", "takes traces"),
-    "one that wants a key": (401, "warning", "answers 401"),
-    "none": (None, "warning", "gives no answer"),
-}
-
-
-@pytest.mark.parametrize(("status", "level", "words"), COLLECTORS.values(), ids=COLLECTORS)
-def test_the_collector_of_traces(
-    settings: Settings, collector: Collector, status: int | None, level: str, words: str
-) -> None:
-    collector.status = status or 200
-    url = f"{collector.url}/v1/traces" if status else "http://127.0.0.1:9/v1/traces"
-    headers = (("authorization", "Bearer one"),)
-    (found,) = servers_check(replace(settings, traces_url=url, traces_headers=headers))
-    assert (found.level, words in found.detail) == (level, True)
-    assert collector.spans == []
-    if status:
-        assert collector.headers[-1]["authorization"] == "Bearer one"
 
 
 PROVIDERS = {

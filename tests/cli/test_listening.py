@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-import socket
 import subprocess
 import sys
 from dataclasses import replace
@@ -18,7 +17,6 @@ from app.cli.serve import describe_addresses
 from app.core.config import Settings
 from app.core.folders import ROOT
 from app.operations.database import migrate_first
-from app.operations.processes import refusal_to_listen
 
 
 def test_a_wildcard_prints_an_address_that_opens(settings: Settings) -> None:
@@ -27,24 +25,6 @@ def test_a_wildcard_prints_an_address_that_opens(settings: Settings) -> None:
     assert describe_addresses(replace(settings, host="0.0.0.0")) == f"http://127.0.0.1:8000{everywhere}"
     assert describe_addresses(replace(settings, host="::")) == f"http://[::1]:8000{everywhere}"
     assert describe_addresses(replace(settings, host="2001:db8::7")) == "http://[2001:db8::7]:8000"
-
-
-def test_a_port_in_use_names_what_sets_another() -> None:
-    with socket.socket() as other:
-        other.bind(("127.0.0.1", 0))
-        other.listen()
-        port = other.getsockname()[1]
-        said = str(refusal_to_listen("127.0.0.1", port))
-    assert f"http://127.0.0.1:{port} is in use" in said
-    assert "PORT=" in said
-    assert "WAYPOST_PORT" in said
-    assert refusal_to_listen("127.0.0.1", port) is None
-
-
-def test_an_address_of_another_machine_is_not_a_port_in_use() -> None:
-    said = str(refusal_to_listen("192.0.2.1", 8000))
-    assert "http://192.0.2.1:8000 is on no network of this machine" in said
-    assert "WAYPOST_HOST" in said
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1:8000", "go.example"])

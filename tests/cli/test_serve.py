@@ -60,6 +60,13 @@ def is_alive(pid: int) -> bool:
         return False
 
 
+def worker_of(server: Server) -> set[int]:
+    """Processes that hold the worker's lock."""
+    number = (server.data_dir / "worker.lock").stat().st_ino
+    lines = Path("/proc/locks").read_text().splitlines()
+    return {int(line.split()[4]) for line in lines if f":{number} " in line and "->" not in line}
+
+
 def main_pid(server: Server) -> int:
     assert server.process
     return server.process.pid
@@ -158,34 +165,6 @@ def run_role(server: Server, role: str) -> None:
     wait_for(server.is_ready, role)
 
 
-def test_the_main_process_holds_no_database(make_server: MakeServer) -> None:
-    """A connection that is open in a parent and used in its children corrupts the file."""
-    server = make_server()
-    pid = main_pid(server)
-    held = [str(fd.readlink()) for fd in Path(f"/proc/{pid}/fd").iterdir() if fd.is_symlink()]
-    assert not [path for path in held if path.endswith((".db", "-wal", "-shm"))]
-
-
-def test_a_killed_process_comes_back(make_server: MakeServer) -> None:
-    server = make_server()
-    before = wait_for(lambda: len(found := children(main_pid(server))) == 2 and found, "both children")
-    for pid in before:
-        os.kill(pid, signal.SIGKILL)
-    wait_for(lambda: len(set(children(main_pid(server))) - set(before)) == 2, "new ones")
-    wait_for(server.is_ready, "a ready server")
-
-
-def test_nobody_outlives_a_killed_main_process_and_the_next_one_starts(make_server: MakeServer) -> None:
-    server = make_server()
-    family = wait_for(lambda: len(found := children(main_pid(server))) == 2 and found, "both children")
-    os.kill(main_pid(server), signal.SIGKILL)
-    assert server.process
-    server.process.wait()
-    wait_for(lambda: not any(map(is_alive, family)), "unfinished")
-    server.start()
-    assert server.status("/healthz") == 200
-
-
 class Visitor(threading.Thread):
     """Visits as fast as possible, on a connection that is kept until the server closes it."""
 
@@ -272,39 +251,28 @@ def press_ctrl_c(pid: int) -> None:
     os.killpg(pid, signal.SIGINT)
 
 
-ENDINGS = {
-    "main process": end_main,
-    "all processes": end_all,
-    "while they stand still": end_stopped,
-    "Ctrl+C": press_ctrl_c,
-}
 # rights that a service manager or a container takes from a process, which may run as any user
 NO_RIGHTS = ("setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs")
-RIGHTS = {"root": (), "no capabilities": NO_RIGHTS}
 
 
-def run_with_rights(prefix: tuple[str, ...], make_server: MakeServer) -> Server:
-    """A server with a hot link, run by a command of RIGHTS. The test is skipped where that is not here."""
-    if prefix and not shutil.which(prefix[0]):
-        pytest.skip(f"no {prefix[0]}")
-    server = make_server(PROCESSES="2")
-    make_hot_link(server)
-    if prefix:
-        server.stop()
-        server.prefix = prefix
-        server.start()
-    return server
-
-
-@pytest.mark.parametrize("prefix", RIGHTS.values(), ids=RIGHTS)
-@pytest.mark.parametrize("end", ENDINGS.values(), ids=ENDINGS)
+@pytest.mark.parametrize(
+    ("end", "prefix"),
+    [(end_main, ()), (end_all, NO_RIGHTS), (end_stopped, ()), (press_ctrl_c, NO_RIGHTS)],
+    ids=["main process", "all processes", "while they stand still", "Ctrl+C"],
+)
 def test_an_end_under_load_leaves_no_request_unanswered(
     end: Callable[[int], None],
     prefix: tuple[str, ...],
     make_server: MakeServer,
     crowd: Callable[[int], list[Visitor]],
 ) -> None:
-    server = run_with_rights(prefix, make_server)
+    if prefix and not shutil.which(prefix[0]):
+        pytest.skip(f"no {prefix[0]}")
+    server = make_server(PROCESSES="2")
+    make_hot_link(server)
+    server.stop()
+    server.prefix = prefix
+    server.start()
     visitors = crowd(server.port)
     wait_for(lambda: sum(each.answered for each in visitors) > 1000, "visits")
     end(main_pid(server))

@@ -89,8 +89,6 @@ BOUNDS: dict[str, str | int] = {
     "i18n/__init__.py dated_in": 5000 * 1000,
     "i18n/__init__.py digits_in": 5000 * 500,
     "links/aliases.py statements": CODE,
-    "links/qr_masks.py KINDS": CODE,
-    "links/qr_masks.py beside": CODE,
     "core/logging.py self.said": 500 * 1100,
     "net/dial.py trusted": CODE,
     "net/networks.py mask_address": 48 * 800,

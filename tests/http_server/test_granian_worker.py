@@ -44,12 +44,12 @@ def test_both_workers_take_the_same_arguments() -> None:
 
 
 def test_the_server_takes_its_sockets_from_us() -> None:
-    """`app/cli/web.py` gives each web process its socket, and ends them in its own way."""
+    """`app/cli/web.py` gives each web process its socket, and SIGHUP has no handler."""
     given = inspect.getsource(WorkerProcess.wrap_target)
     assert re.search(r"worker_id,\s+process_name,\s+callback_loader,\s+sock,\s+ipc,", given)
     assert "sock, _sso = sock" in given
     assert "self._init_shared_socket()" in inspect.getsource(MPServer.startup)
-    assert "self._stop_workers()" in inspect.getsource(MPServer.shutdown)
+    assert "if reload_handler is not None" in inspect.getsource(granian._signals.set_main_signals)
     assert "set_main_signals(self.signal_handler_interrupt, self.signal_handler_reload)" in inspect.getsource(
         MPServer.startup
     )

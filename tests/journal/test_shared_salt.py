@@ -14,7 +14,7 @@ from sqlalchemy import Engine, create_engine, text
 
 from app.core.config import Settings
 from app.core.redis_client import connect
-from app.core.secret_keys.rotation import reencrypt_all
+from app.core.secret_keys.check import reencrypt_all
 from app.journal.daily_salt import day_key
 from app.journal.shared_salt import PostgresSalts, RedisSalts, SaltStore, salt_store, share_salts
 from app.redirects.context import REREAD_MS, Today
@@ -139,6 +139,7 @@ def test_a_rotation_encrypts_it_anew(engine: Engine, machines: list[Path], sessi
     with secret_keys("old"):
         share_salts(machines[0], store, NOON)
         reencrypt_all(session, ("new", "old"))
+        session.commit()
     with secret_keys("new"):
         share_salts(machines[1], store, NOON)
     assert keys_of(machines[1]) == keys_of(machines[0])

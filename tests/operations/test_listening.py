@@ -1,12 +1,13 @@
-"""Listening sockets: systemd's, and those that a running `serve` hands over."""
+"""Listening sockets: systemd's and our own, and how no more connections come on them."""
 
 from __future__ import annotations
 
-import json
 import os
 import socket
+import sqlite3
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,8 +15,9 @@ import click
 import pytest
 
 from app.core.config import Settings
+from app.http_server.answers import abort_connection
 from app.operations import listening
-from app.operations.listening import Listening, inherit, listen_alone, take_sockets_of_systemd
+from app.operations.listening import Listening, listen_alone, refusal_to_listen, take_sockets_of_systemd
 
 
 @pytest.fixture
@@ -101,7 +103,7 @@ def test_what_is_no_listening_socket_is_refused(given: list[socket.socket]) -> N
 
 
 def test_the_settings_follow_the_sockets_of_systemd(settings: Settings, given: list[socket.socket]) -> None:
-    made = Listening(tuple(given), (0,), is_kept=True)
+    made = Listening(tuple(given), 0, is_kept=True)
     settled = made.settle(replace(settings, host="::", port=1, processes=1))
     assert (settled.host, settled.port, settled.processes) == (*given[0].getsockname(), 2)
 
@@ -125,37 +127,148 @@ def free() -> int:
         return port
 
 
-OTHERS = {
-    "port": ({"port": 1}, "WAYPOST_HOST and WAYPOST_PORT can't change"),
-    "data": ({"data_dir": Path("/nowhere")}, "WAYPOST_DATA_DIR can't change"),
-}
+def test_a_port_in_use_names_what_sets_another() -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        said = str(refusal_to_listen("127.0.0.1", port))
+    assert f"http://127.0.0.1:{port} is in use" in said
+    assert "PORT=" in said
+    assert "WAYPOST_PORT" in said
+    assert refusal_to_listen("127.0.0.1", port) is None
 
 
-@pytest.mark.parametrize("name", OTHERS)
-def test_what_a_reload_can_not_change_is_refused(settings: Settings, name: str) -> None:
-    """The predecessor hears why."""
-    changed, message = OTHERS[name]
-    wanted = replace(settings, port=free(), processes=1)
-    read, write = os.pipe()
-    with listen_alone(wanted, None) as made, os.fdopen(read, "rb") as report:
-        taken = inherit(in_another_process(made, write), wanted)
-        assert taken.address == (wanted.host, wanted.port)
-        taken.sockets[0].close()
-        with pytest.raises(click.ClickException, match=message):
-            inherit(in_another_process(made, write), replace(wanted, **changed))  # type: ignore[arg-type]
-        os.close(write)
-        assert message in json.loads(report.read())["problem"]
+def test_an_address_of_another_machine_is_not_a_port_in_use() -> None:
+    said = str(refusal_to_listen("192.0.2.1", 8000))
+    assert "http://192.0.2.1:8000 is on no network of this machine" in said
+    assert "WAYPOST_HOST" in said
 
 
-def in_another_process(made: Listening, report: int) -> str:
-    """What is handed over, with descriptors of its own."""
-    found = json.loads(made.to_text(report))
-    return json.dumps({**found, "sockets": list(map(os.dup, found["sockets"]))})
+# --- the end
 
 
-@pytest.mark.parametrize(
-    "text", ["", "{}", "[]", '{"sockets": [999], "locks": [], "report": 1, "parent": 1}']
-)
-def test_what_no_serve_has_written_is_refused(settings: Settings, text: str) -> None:
-    with pytest.raises(click.ClickException, match="Only a running"):
-        inherit(text, settings)
+FAMILIES = {"IPv4": (socket.AF_INET, "127.0.0.1"), "IPv6": (socket.AF_INET6, "::1")}
+
+
+@pytest.fixture(params=FAMILIES.values(), ids=FAMILIES)
+def listener(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
+    """One of a user who may not attach filters."""
+
+    def refuse(_listener: socket.socket) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    if sys.platform != "linux":
+        pytest.skip("newcomers are refused on Linux alone")
+    monkeypatch.setattr(listening, "attach_filter", refuse)
+    family, host = request.param
+    with socket.create_server((host, 0), family=family) as made:
+        yield made
+
+
+def come(listener: socket.socket) -> socket.socket:
+    """A client that requests a connection, and does not wait for it."""
+    client = socket.socket(listener.family)
+    client.setblocking(False)
+    client.connect_ex(listener.getsockname())
+    return client
+
+
+def is_asked(listener: socket.socket) -> bool:
+    """Whether a connection waits to be accepted."""
+    listener.setblocking(False)
+    try:
+        listener.accept()[0].close()
+    except BlockingIOError:
+        return False
+    return True
+
+
+def test_newcomers_are_refused_and_welcome_again(listener: socket.socket) -> None:
+    with closing(come(listener)):
+        assert is_asked(listener), "on this machine a connection is there at once"
+    with closing(come(listener)) as before:
+        assert listening.refuse_newcomers(listener)
+        with closing(come(listener)):
+            listener.setblocking(True)
+            accepted = listener.accept()[0]
+            assert accepted.getpeername() == before.getsockname()
+            assert not is_asked(listener)
+        with accepted:
+            before.sendall(b"asked before")
+            accepted.settimeout(60)
+            assert accepted.recv(99) == b"asked before"
+    listening.welcome_newcomers(listener)
+    with closing(come(listener)):
+        assert is_asked(listener)
+
+
+def test_a_filter_is_removed(listener: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    if listening.refuse_newcomers(listener):
+        pytest.skip("this user may attach no filter")
+    with closing(come(listener)):
+        assert not is_asked(listener)
+    listening.welcome_newcomers(listener)
+    with closing(come(listener)):
+        assert is_asked(listener)
+
+
+def test_one_whose_connection_was_being_made_is_heard(listener: socket.socket) -> None:
+    """It inherits the listener's option: what it sends is ignored until that is removed."""
+    with closing(come(listener)) as client, listener.accept()[0] as accepted:
+        listening.require_ttl(accepted, listening.MAX_TTL)
+        client.sendall(b"a request")
+        accepted.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            accepted.recv(99)
+        port = listener.getsockname()[1]
+        assert listening.admit_accepted(port) == 1
+        accepted.settimeout(60)
+        assert accepted.recv(99) == b"a request"
+        assert listening.admit_accepted(port) == 0
+
+
+LOCKS = Path("/proc/locks")
+
+
+def held_locks() -> set[str]:
+    """This process's record locks, without their numbers in the list."""
+    mine = f" {os.getpid()} "
+    return {line.split(":", 1)[1] for line in LOCKS.read_text().splitlines() if mine in line}
+
+
+@pytest.mark.skipif(not LOCKS.exists(), reason="/proc/locks is Linux's")
+def test_looking_for_connections_keeps_the_locks_of_sqlite(tmp_path: Path) -> None:
+    """In the middle of a write, and no descriptor is opened or closed."""
+    before = held_locks()
+    with closing(sqlite3.connect(tmp_path / "main.db", isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("CREATE TABLE link (id)")
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("INSERT INTO link VALUES (1)")
+        locks = held_locks() - before
+        assert locks
+        with listen(0) as listener, closing(come(listener)) as client, listener.accept()[0] as accepted:
+            opened = len([*listening.DESCRIPTORS.iterdir()])
+            found = {one.fileno() for one in listening.each_connection()}
+            assert {client.fileno(), accepted.fileno()} <= found
+            assert listener.fileno() not in found
+            assert len([*listening.DESCRIPTORS.iterdir()]) == opened
+        assert locks <= held_locks()
+
+
+def test_a_broken_off_answer_ends_its_connection_alone() -> None:
+    with (
+        listen(0) as listener,
+        closing(come(listener)) as client,
+        closing(come(listener)) as other,
+        listener.accept()[0],
+        listener.accept()[0],
+    ):
+        host, port = client.getsockname()
+        abort_connection({"REMOTE_ADDR": host, "REMOTE_PORT": str(port)})
+        client.settimeout(60)
+        assert client.recv(99) == b""
+        with pytest.raises(BlockingIOError):
+            other.recv(99)

@@ -15,7 +15,6 @@ from alembic.script import ScriptDirectory
 from app.core.folders import ROOT
 from app.operations.backups.before_upgrade import list_backups
 from tests import postgres
-from tests.cli.test_reload import reload
 from tests.commands import run_command
 from tests.pages import Person
 from tests.server import Server, wait_for
@@ -195,28 +194,6 @@ def test_an_upgrade_of_a_running_service_and_the_way_back(
     (backup,) = list_backups(state.data_dir / "backups")
     assert "a newer Waypost has written to this database" in old.refused("users", "list")
     go_back(program, state, backup, tmp_path / "back")
-
-
-def test_a_reload_into_tables_that_need_a_restart_is_refused(tmp_path: Path) -> None:
-    """`doctor` of the new program says so beforehand. The running one goes on, and nothing is changed."""
-    (head,) = ScriptDirectory(str(ROOT / "app" / "migrations")).get_heads()
-    release = newest_known(head)
-    state = unpack(release, "sqlite", tmp_path / "kept")
-    program = unpack_program(release.commit, tmp_path / "program")
-    old, new = OldServer(program, state.data_dir, **settings_of(state)), server_of(state)
-    new.environ |= {"WAYPOST_PORT": str(old.port)}
-    old.start()
-    try:
-        said = run_command(("doctor",), ROOT, new.environ).stdout.decode()
-        if "It takes a restart" not in said:
-            pytest.skip("no migration since that release needs a restart")
-        done = reload(new)
-        assert (done.returncode, "restart Waypost instead of reloading it" in done.stderr) == (1, True)
-        assert old.status("/hot") == 302
-        assert is_pending(new)
-        assert list_backups(state.data_dir / "backups") == []
-    finally:
-        old.stop()
 
 
 def go_back(program: Path, state: UnpackedRelease, backup: Path, folder: Path) -> None:

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from tests.cli.test_reload import worker_of
-from tests.cli.test_serve import children, is_alive, main_pid
+from tests.cli.test_serve import children, is_alive, main_pid, worker_of
 from tests.server import SECONDS, Server, wait_for
 from tests.test_kills import counted_visits
 from tests.wholeness.traffic import Crowd, Traffic
@@ -41,13 +40,6 @@ def become_ready(server: Server) -> None:
 def restart(server: Server) -> None:
     server.stop()
     start_again(server)
-
-
-def reload(server: Server) -> None:
-    before = server.written().count("reloaded")
-    os.kill(main_pid(server), signal.SIGHUP)
-    wait_for(lambda: server.written().count("reloaded") > before, "the reload")
-    become_ready(server)
 
 
 def kill_worker(server: Server) -> None:
@@ -83,13 +75,11 @@ def kill_group(server: Server) -> None:
 
 EVENTS: dict[str, Event] = {
     "SIGTERM": restart,
-    "SIGHUP": reload,
     "worker killed": kill_worker,
     "web process killed": kill_web_process,
     "main process killed": kill_main_process,
     "group killed": kill_group,
 }
-ORDERLY = {"SIGTERM", "SIGHUP"}
 
 
 @pytest.fixture
@@ -111,7 +101,7 @@ def test_rounds(kind: str, server: Server, tmp_path: Path, request: pytest.Fixtu
             EVENTS[kind](server)
         traffic.go_on()
     assert traffic.ledger.imported
-    check(server, traffic, is_orderly=kind in ORDERLY)
+    check(server, traffic, is_orderly=kind == "SIGTERM")
 
 
 def test_broken_off_downloads(server: Server, tmp_path: Path, request: pytest.FixtureRequest) -> None:

@@ -1,20 +1,27 @@
-"""Compares the configured secret key with the one that the database was encrypted with."""
+"""The secret key that the database needs: compared with the configured one, and replaced by another.
 
+A rotation re-encrypts in short transactions while servers run. Each value names its key, so a rotation that
+was killed is continued by running it again.
+"""
+
+# see docs/decisions/2026-11-22-secret-key.md
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Column, Table, Text, func, select, type_coerce
+from sqlalchemy import Column, Table, Text, func, literal, select, text, tuple_, type_coerce, update
 
 from app.core.clock import now
 from app.core.database import AnySession, Base, begin_write
-from app.core.encryption import SealedJson, decrypt_text
+from app.core.encryption import SealedJson, decrypt_text, encrypt_text
 from app.core.secret_keys.models import KeyRecord
 from app.core.secret_keys.ring import fingerprint
 
 SAMPLE_SIZE = 5
+BATCH_SIZE = 200
 FIRST_KEY_LOCK = 0x5EC2E7  # of PostgreSQL, while the database gets its first key
 
 
@@ -96,15 +103,13 @@ def reads_what_there_is(session: AnySession, keys: Sequence[str]) -> bool:
 
     For a database from before it named its key.
     """
-    texts = [text for column in sealed_columns() for text in sample(session, column)]
-    return not texts or any(decrypt_text(text, tuple(keys)) is not None for text in texts)
+    texts = [stored for column in sealed_columns() for stored in sample(session, column)]
+    return not texts or any(decrypt_text(stored, tuple(keys)) is not None for stored in texts)
 
 
 def sample(session: AnySession, column: Column[Any]) -> Sequence[str]:
     """The newest texts of a column, as they are stored."""
-    table = column.table
-    assert isinstance(table, Table)  # noqa: S101  columns of the metadata's tables
-    newest = [key.desc() for key in table.primary_key]
+    newest = [key.desc() for key in table_of(column).primary_key]
     raw = select(raw_text(column)).where(column.is_not(None)).order_by(*newest).limit(SAMPLE_SIZE)
     return session.scalars(raw).all()
 
@@ -112,3 +117,86 @@ def sample(session: AnySession, column: Column[Any]) -> Sequence[str]:
 def raw_text(column: Column[Any]) -> Any:
     """The stored text of a column, not decrypted."""
     return type_coerce(column, Text)
+
+
+def table_of(column: Column[Any]) -> Table:
+    assert isinstance(column.table, Table)  # noqa: S101  columns of the metadata's tables
+    return column.table
+
+
+# --- rotation
+
+
+class Progress(NamedTuple):
+    """How many values were re-encrypted, and how many no available key could decrypt."""
+
+    rewritten: int = 0
+    unreadable: int = 0
+
+
+def reencrypt_all(session: AnySession, keys: Sequence[str]) -> Progress:
+    """Re-encrypts what other keys have encrypted than the current one, which every process has to know.
+
+    Does so in short transactions, then for what was written meanwhile in one beside which nobody writes. The
+    caller retires the key in that one and commits.
+    """
+    first = reencrypt(session, keys, commits=True)
+    begin_write(session)
+    if session.get_bind().dialect.name == "postgresql":  # waits for transactions that are open
+        tables = {table_of(column).name for column in sealed_columns()}
+        session.execute(text(f"LOCK TABLE {', '.join(sorted(tables))} IN SHARE MODE"))
+    last = reencrypt(session, keys, commits=False)
+    return Progress(first.rewritten + last.rewritten, last.unreadable)
+
+
+def reencrypt(session: AnySession, keys: Sequence[str], *, commits: bool) -> Progress:
+    total = Progress()
+    for column in sealed_columns():
+        after: tuple[Any, ...] | None = None
+        is_over = False
+        while not is_over:
+            began = time.monotonic()
+            if commits:
+                begin_write(session)
+            done, after = reencrypt_batch(session, column, keys, after)
+            is_over = after is None
+            total = Progress(total.rewritten + done.rewritten, total.unreadable + done.unreadable)
+            if commits:
+                session.commit()
+                time.sleep(time.monotonic() - began)  # as long as it took, so that others can write, too
+    return total
+
+
+def reencrypt_batch(
+    session: AnySession, column: Column[Any], keys: Sequence[str], after: tuple[Any, ...] | None
+) -> tuple[Progress, tuple[Any, ...] | None]:
+    """Re-encrypts the next values of a column. Returns the primary key of the last one; None at the end."""
+    table, stored = table_of(column), raw_text(column)
+    ids = list(table.primary_key)
+    is_other = stored.not_like(f"{fingerprint(keys[0])}:%")
+    found = select(*ids, stored).where(column.is_not(None), is_other).order_by(*ids).limit(BATCH_SIZE)
+    if after is not None:
+        found = found.where(tuple_(*ids) > tuple_(*after))
+    rows = session.execute(found.with_for_update()).all()
+    rewritten = 0
+    for *key, sealed in rows:
+        plain = decrypt_text(sealed, tuple(keys))
+        if plain is not None:
+            new = literal(encrypt_text(plain, keys[0]), Text())
+            is_it = [id_ == value for id_, value in zip(ids, key, strict=True)]
+            session.execute(update(table).where(*is_it).values({column: new}))
+            rewritten += 1
+    return Progress(rewritten, len(rows) - rewritten), tuple(rows[-1][:-1]) if rows else None
+
+
+def retire_key(session: AnySession, old: str, current: str, verifiers: Mapping[str, str]) -> None:
+    """Records that the database needs the current key alone, in a write that the caller has begun."""
+    for of, retired in ((old, now()), (current, None)):
+        record = find_record(session, fingerprint(of))
+        if record is None:
+            record = KeyRecord(fingerprint=fingerprint(of))
+            session.add(record)
+        record.retired_datetime = retired
+        if retired:
+            record.verifiers = dict(verifiers)
+        session.flush()

@@ -10,7 +10,7 @@ from app.core.file_locks import is_held
 from app.core.running_address import LOCK
 from app.jobs.maintenance import heartbeat_age
 from app.operations.checks.finding import Finding, ok, problem, warning
-from app.operations.processes import refusal_to_listen
+from app.operations.listening import refusal_to_listen
 
 FEW_BYTES, FEWER_BYTES = 1 << 30, 100 << 20
 FEW_INODES = 1000

@@ -30,11 +30,6 @@ def upgrade_check(settings: Settings) -> Iterator[Finding]:
         f"The next start applies {plural(len(pending), 'migration')} ({describe_all(pending)}),"
         f" {describe_time(plan)}."
     )
-    if stopping := database.stopping_migrations():
-        yield ok(
-            "It takes a restart: the version before can't work with the new tables"
-            f" ({describe_all(stopping)}), so a reload is refused."
-        )
     yield backup_finding(plan, settings)
     for need in plan.needs:
         said = (

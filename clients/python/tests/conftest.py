@@ -49,6 +49,6 @@ def openapi(waypost: Waypost) -> Any:
 @pytest.fixture(autouse=True)
 def own_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The command keeps its profiles below the test's folder, and sees no key of the environment."""
-    for name in ("WAY_KEY", "WAY_URL", "WAY_PROFILE", "WAY_MCP_TOKEN"):
+    for name in ("WAY_KEY", "WAY_URL", "WAY_PROFILE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))

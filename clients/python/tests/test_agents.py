@@ -1,4 +1,4 @@
-"""`way mcp` with the SDK's own client: over standard input and output, over HTTP, and generated calls."""
+"""`way mcp` with the SDK's own client: over standard input and output, and generated calls."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ import os
 import random
 import subprocess
 import sys
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -27,7 +25,7 @@ from waypost_client.agents.results import MASK, MAX_TEXT, NOTICE
 from waypost_client.agents.server import Agent
 from waypost_client.agents.tools import TOOLS, Effect, bind_tools, body_of, operations
 
-from tests.instance import Waypost, free_port
+from tests.instance import Waypost
 
 HERE = "https://example.com/here"
 FOLDER = Path(__file__).resolve().parents[1]
@@ -46,47 +44,6 @@ def over_stdio(waypost: Waypost, calls: Calls, key: str = "") -> Any:
 
     async def run() -> Any:
         async with McpClient(server) as client:
-            return await calls(client)
-
-    return asyncio.run(run())
-
-
-class Http:
-    """`way mcp --http`, started on a free port."""
-
-    def __init__(self, waypost: Waypost, **more: str) -> None:
-        self.port = free_port()
-        self.url = f"http://127.0.0.1:{self.port}/mcp"
-        self.process = subprocess.Popen(
-            [*COMMAND, "--http", "--port", str(self.port)],
-            env=environ(waypost, **more), cwd=FOLDER, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-        deadline = time.monotonic() + 60
-        while True:
-            try:
-                httpx.get(self.url)
-            except httpx.HTTPError:
-                assert time.monotonic() < deadline
-                assert self.process.poll() is None
-                time.sleep(0.1)
-            else:
-                return
-
-    def stop(self) -> None:
-        self.process.terminate()
-        self.process.wait(30)
-
-
-@pytest.fixture(scope="module")
-def http(waypost: Waypost) -> Iterator[Http]:
-    made = Http(waypost)
-    yield made
-    made.stop()
-
-
-def over_http(http: Http, calls: Calls) -> Any:
-    async def run() -> Any:
-        async with McpClient(http.url) as client:
             return await calls(client)
 
     return asyncio.run(run())
@@ -147,10 +104,6 @@ async def whole_life(client: McpClient) -> None:
 
 def test_a_link_s_whole_life_over_standard_input_and_output(waypost: Waypost) -> None:
     over_stdio(waypost, whole_life)
-
-
-def test_a_link_s_whole_life_over_http(http: Http) -> None:
-    over_http(http, whole_life)
 
 
 def test_tools_say_what_they_do(waypost: Waypost) -> None:
@@ -319,47 +272,18 @@ def test_prompts_quote_what_a_person_typed(waypost: Waypost) -> None:
     run_in_process(waypost, read)
 
 
-ASK = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-REFUSED = {
-    "another host, as by a changed name": ({"Host": "evil.example"}, 421),
-    "a page of another site": ({"Origin": "https://evil.example"}, 403),
-    "a sandboxed page": ({"Origin": "null"}, 403),
-    "another port of this machine": ({"Origin": "http://127.0.0.1:1"}, 403),
-}
-
-
-@pytest.mark.parametrize(("headers", "status"), REFUSED.values(), ids=REFUSED)
-def test_requests_of_foreign_pages_are_refused(headers: dict[str, str], status: int, http: Http) -> None:
-    accept = {"Accept": "application/json, text/event-stream"}
-    assert httpx.post(http.url, json=ASK, headers={**accept, **headers}).status_code == status
-
-
-def test_a_token_is_asked_for_where_there_is_one(waypost: Waypost) -> None:
-    made = Http(waypost, WAY_MCP_TOKEN="a-token")
-    try:
-        assert httpx.post(made.url, json=ASK).status_code == 401
-        assert httpx.post(made.url, json=ASK, headers={"Authorization": "Bearer other"}).status_code == 401
-        right = httpx.post(made.url, json=ASK, headers={"Authorization": "Bearer a-token"})
-        assert right.status_code not in {401, 403, 421}
-    finally:
-        made.stop()
-
-
 FAILS = {
-    "others could reach it": (["--http", "--host", "0.0.0.0"], {}, 2, "WAY_MCP_TOKEN"),
-    "a token under its old name": (["--http"], {"WAYPOST_MCP_TOKEN": "x"}, 2, "Set WAY_MCP_TOKEN"),
-    "a wrong key": ([], {"WAY_KEY": "wp_wrong"}, 1, "Error: "),
-    "no address": ([], {"WAY_URL": "go.example"}, 1, "is not the address"),
+    "a wrong key": ({"WAY_KEY": "wp_wrong"}, 1, "Error: "),
+    "no address": ({"WAY_URL": "go.example"}, 1, "is not the address"),
 }
 
 
-@pytest.mark.parametrize(("options", "more", "code", "words"), FAILS.values(), ids=FAILS)
+@pytest.mark.parametrize(("more", "code", "words"), FAILS.values(), ids=FAILS)
 def test_it_says_why_it_does_not_start(
-    options: list[str], more: dict[str, str], code: int, words: str, waypost: Waypost
+    more: dict[str, str], code: int, words: str, waypost: Waypost
 ) -> None:
-    command = [*COMMAND, *options]
     done = subprocess.run(
-        command, env=environ(waypost, **more), cwd=FOLDER, stdin=subprocess.DEVNULL,
+        COMMAND, env=environ(waypost, **more), cwd=FOLDER, stdin=subprocess.DEVNULL,
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (code, "")

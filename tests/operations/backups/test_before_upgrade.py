@@ -218,21 +218,12 @@ def test_the_greediest_step_counts_for_each_disk(tmp_path: Path) -> None:
 
 
 @pytest.mark.databases
-@pytest.mark.parametrize("needs_restart", [False, True], ids=["reload", "restart"])
-def test_doctor_says_what_an_upgrade_would_do(
-    needs_restart: bool, older: str, app: Flask, data_dir: Path, session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = database.scripts()
-    (newest,) = found.get_revisions(found.get_heads())
-    assert newest is not None
-    monkeypatch.setattr(newest.module, "needs_restart", needs_restart, raising=False)
-    monkeypatch.setattr(database, "scripts", lambda: found)
+def test_doctor_says_what_an_upgrade_would_do(older: str, app: Flask, data_dir: Path, session) -> None:
     said = find(app, "migrations", "upgrade")
     assert said["migrations"] == [("problem", "The database is older than this program.")]
-    does, *restart, backs_up, needs = said["upgrade"]
+    does, backs_up, needs = said["upgrade"]
     assert does[1].startswith("The next start applies 1 migration (")
     assert does[1].endswith("in some seconds.")
-    assert [text.partition(":")[0] for _, text in restart] == ["It takes a restart"] * needs_restart
     assert f"is made in {data_dir}/backups; the last 3 are kept" in backs_up[1]
     assert f"MiB in {data_dir} for a while" in needs[1]
     assert {level for level, _ in said["upgrade"]} == {"ok"}

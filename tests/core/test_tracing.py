@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from flask import Flask
@@ -16,13 +17,11 @@ from sqlalchemy import Engine, create_engine, text
 from sqlalchemy.exc import OperationalError
 
 from app.accounts.models import User
-from app.core.config import Settings, load_settings
+from app.core.config import Settings
 from app.core.database import engine_options, prepare_engine
 from app.core.folders import ROOT
 from app.core.tracing import NO_SPAN, tracing
 from app.jobs.schedule import Scheduled, Scheduler
-from app.net import otlp
-from app.net.traces import start_traces, stop_traces
 from app.notifications.handler_queue import ClaimedDelivery
 from app.notifications.sender import Sender
 from tests.clients import Api
@@ -30,11 +29,11 @@ from tests.collector import Collector, ReceivedSpan, running_collector
 from tests.notifications.conftest import LOOPBACK
 from tests.notifications.peers import Peers
 from tests.notifications.test_chats import event
-from tests.server import Server, wait_for
+from tests.server import Server
+from tests.test_kills import make_hot_link
 
 TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 SAMPLED, NOT_SAMPLED = f"00-{TRACE}-{PARENT}-01", f"00-{TRACE}-{PARENT}-00"
-URL = "http://127.0.0.1:9"  # settings must name one when the application is made; `collector` is used instead
 
 
 @pytest.fixture
@@ -43,42 +42,46 @@ def collector() -> Iterator[Collector]:
         yield found
 
 
+@pytest.fixture(autouse=True)
+def named(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The operator names the collector before the application is made. What was begun ends with the test."""
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
+    yield
+    tracing.stop()
+
+
 @pytest.fixture
-def begin(collector: Collector) -> Iterator[Callable[..., None]]:
-    """Starts the traces of this process; they are sent when it ends, or is called again."""
-
-    def begin(**settings: str) -> None:
-        values = {"WAYPOST_TRACES_URL": collector.url} | {f"WAYPOST_{k}": v for k, v in settings.items()}
-        start_traces(load_settings(values), "test")
-
-    yield begin
-    stop_traces()
+def begin() -> Callable[[], None]:
+    """Starts the traces of this process; they are sent when it ends."""
+    return partial(tracing.start, "test")
 
 
 def spans_of(collector: Collector) -> list[ReceivedSpan]:
     """What was traced, without statements."""
-    stop_traces()
+    tracing.stop()
     return [span for span in collector.spans if "db.system.name" not in span.attributes]
 
 
-def test_without_a_collector_nothing_is_imported(tmp_path) -> None:
+def test_without_a_collector_there_is_nothing(tmp_path) -> None:
     script = f"""
         import sys
         from app import create_app
         from app.cli import web, worker
         from app.core.config import load_settings
-        from app.net.traces import start_traces
-        settings = load_settings({{"WAYPOST_DATA_DIR": {str(tmp_path)!r}}})
-        app = create_app(settings)
-        start_traces(settings, "web")
+        from app.core.tracing import NO_SPAN, tracing
+        app = create_app(load_settings({{"WAYPOST_DATA_DIR": {str(tmp_path)!r}}}))
+        tracing.start("web")
+        with tracing.span("ingest clicks", {{}}) as span:
+            assert span is NO_SPAN
         assert not [each for each in app.before_request_funcs[None] if "trace" in each.__module__]
-        print(*(name for name in sys.modules if name.startswith(("app.net.otlp", "opentelemetry."))))
+        print(*(name for name in sys.modules if name.startswith("opentelemetry.")))
     """
     # the client of Redis imports OpenTelemetry itself, wherever it is installed
     without = "import sys; sys.modules['opentelemetry'] = None\n"
     done = subprocess.run(
         [sys.executable, "-c", without + textwrap.dedent(script)],
         cwd=ROOT,
+        env={"PATH": ""},
         capture_output=True,
         text=True,
         check=False,
@@ -86,26 +89,16 @@ def test_without_a_collector_nothing_is_imported(tmp_path) -> None:
     assert (done.returncode, done.stdout.split()) == (0, []), done.stderr
 
 
-def test_without_a_collector_a_span_is_nothing() -> None:
-    assert tracing.span("ingest clicks", {}) is NO_SPAN
+def test_a_missing_package_is_named(
+    begin, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http.trace_exporter", None)
+    begin()
+    assert "requirements-tracing.txt is not installed" in caplog.text
+    with tracing.span("job", {}) as span:
+        assert span is NO_SPAN
 
 
-def test_a_missing_package_is_named_at_the_start() -> None:
-    command = "import sys; sys.modules['opentelemetry'] = None; from app.core.config import load_settings; load_settings()"
-    done = subprocess.run(
-        [sys.executable, "-c", command],
-        cwd=ROOT,
-        env={"WAYPOST_TRACES_URL": URL, "PATH": ""},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 1
-    assert "WAYPOST_TRACES_URL: needs the packages of OpenTelemetry" in done.stderr
-    assert "requirements-tracing.txt" in done.stderr
-
-
-@pytest.mark.settings(TRACES_URL=URL)
 def test_a_request_is_a_span_named_by_its_route(
     api: Api, alice: User, make_link, begin, collector: Collector
 ) -> None:
@@ -126,7 +119,7 @@ def test_a_request_is_a_span_named_by_its_route(
     assert span.resource["waypost.process"] == "test"
 
 
-@pytest.mark.settings(TRACES_URL=URL, TRUSTED_PROXIES="1")
+@pytest.mark.settings(TRUSTED_PROXIES="1")
 def test_nothing_is_sent_that_somebody_typed_or_that_names_a_visitor(
     api: Api, begin, collector: Collector
 ) -> None:
@@ -141,7 +134,7 @@ def test_nothing_is_sent_that_somebody_typed_or_that_names_a_visitor(
     api.get("/links?search=typed-search", headers=headers)
     api.get("/typed-path", headers=headers)
     api.client.get("/typed-alias", headers=headers)
-    stop_traces()
+    tracing.stop()
     everything = b"".join(collector.bodies)
     assert b"INSERT INTO link" in everything
     typed = [
@@ -165,7 +158,6 @@ REQUESTS = {
 }
 
 
-@pytest.mark.settings(TRACES_URL=URL)
 @pytest.mark.parametrize(("method", "path", "name"), REQUESTS.values(), ids=REQUESTS)
 def test_which_requests_are_traced(
     client: FlaskClient, begin, collector: Collector, method: str, path: str, name: str | None
@@ -176,7 +168,6 @@ def test_which_requests_are_traced(
     assert [each.rstrip("/") for each in names] == ([name.rstrip("/")] if name else [])
 
 
-@pytest.mark.settings(TRACES_URL=URL)
 def test_a_failure_is_told_by_its_status(
     app: Flask, client: FlaskClient, begin, collector: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -193,7 +184,6 @@ def test_a_failure_is_told_by_its_status(
     assert b"typed words" not in b"".join(collector.bodies)
 
 
-@pytest.mark.settings(TRACES_URL=URL)
 def test_statements_belong_to_their_request_and_have_no_parameters(
     api: Api, alice: User, make_link, begin, collector: Collector
 ) -> None:
@@ -217,7 +207,7 @@ def test_a_statement_outside_of_a_span_has_none_also_after_one_that_failed(
         with pytest.raises(OperationalError), tracing.span("job", {}):
             connection.execute(text("SELECT 1 FROM nowhere"))
         connection.execute(text("SELECT 1"))
-    stop_traces()
+    tracing.stop()
     assert [(span.name, span.attributes) for span in collector.spans] == [
         ("job", {"error.type": "OperationalError"})
     ]
@@ -232,7 +222,7 @@ TRACEPARENTS = {
 }
 
 
-@pytest.mark.settings(TRACES_URL=URL, TRUSTED_PROXIES="1")
+@pytest.mark.settings(TRUSTED_PROXIES="1")
 @pytest.mark.parametrize(("header", "parents"), TRACEPARENTS.values(), ids=TRACEPARENTS)
 def test_the_trace_of_a_trusted_proxy_is_continued(
     client: FlaskClient, begin, collector: Collector, header: str, parents: list[str]
@@ -244,7 +234,6 @@ def test_the_trace_of_a_trusted_proxy_is_continued(
     assert {span.trace_id == TRACE for span in spans} == {each == PARENT for each in parents}
 
 
-@pytest.mark.settings(TRACES_URL=URL)
 def test_nobody_else_can_write_into_a_trace(client: FlaskClient, begin, collector: Collector) -> None:
     begin()
     client.get("/login", headers={"traceparent": SAMPLED})
@@ -252,23 +241,23 @@ def test_nobody_else_can_write_into_a_trace(client: FlaskClient, begin, collecto
     assert (span.parent_id, span.trace_id == TRACE) == ("", False)
 
 
-RATIOS = {"all": ("1", 40), "none": ("0", 0)}
-
-
-@pytest.mark.parametrize(("ratio", "count"), RATIOS.values(), ids=RATIOS)
-def test_a_share_of_traces_is_sent(begin, collector: Collector, ratio: str, count: int) -> None:
-    begin(TRACES_RATIO=ratio)
-    for _ in range(40):
-        with tracing.span("job", {}):
-            pass
-    assert len(spans_of(collector)) == count
-
-
-def test_a_proxy_can_not_have_more_traces_sent_than_the_setting_says(begin, collector: Collector) -> None:
-    begin(TRACES_RATIO="0")
-    with tracing.span("GET /login", {}, is_request=True, parent=SAMPLED):
+def test_variables_of_opentelemetry_configure_it(
+    begin, collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20one")
+    monkeypatch.setenv("OTEL_SERVICE_NAME", "links")
+    begin()
+    with tracing.span("job", {}):
         pass
-    assert spans_of(collector) == []
+    (span,) = spans_of(collector)
+    assert span.resource["service.name"] == "links"
+    assert collector.headers[0]["authorization"] == "Bearer one"
+    assert collector.paths == ["/v1/traces"]
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER", "always_off")
+    begin()
+    with tracing.span("job", {}):
+        pass
+    assert len(spans_of(collector)) == 1
 
 
 def test_an_error_is_told_by_its_class(begin, collector: Collector) -> None:
@@ -280,53 +269,18 @@ def test_an_error_is_told_by_its_class(begin, collector: Collector) -> None:
     assert span.attributes == {"error.type": "ZeroDivisionError"}
 
 
-def test_headers_and_the_usual_path(begin, collector: Collector) -> None:
-    begin(TRACES_HEADERS="authorization=Bearer%20one%2Ctwo, x-tenant=a")
-    with tracing.span("job", {}):
-        pass
-    assert len(spans_of(collector)) == 1
-    assert collector.paths == ["/v1/traces"]
-    sent = {name.lower(): value for name, value in collector.headers[0].items()}
-    assert (sent["authorization"], sent["x-tenant"]) == ("Bearer one,two", "a")
-    assert sent["content-type"] == "application/x-protobuf"
-
-
-def test_a_path_of_the_collector_is_kept(begin, collector: Collector) -> None:
-    begin(TRACES_URL=f"{collector.url}/otlp/traces?project=1")
-    with tracing.span("job", {}):
-        pass
-    stop_traces()
-    assert collector.paths == ["/otlp/traces?project=1"]
-
-
-def test_a_collector_that_is_away_costs_one_line(
-    begin, collector: Collector, caplog: pytest.LogCaptureFixture
+def test_the_end_does_not_wait_for_a_collector_that_hangs(
+    begin, peers: Peers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    collector.status = 503
-    caplog.set_level(logging.INFO)
-    begin()
-    exporter = otlp.Collector(f"{collector.url}/v1/traces", ())
-    for status in (503, 503, 400, 200, 200):
-        collector.status = status
-        exporter.export([])
-    assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
-    assert "answers 503" in caplog.text
-
-
-def test_nothing_waits_for_a_collector_that_hangs_and_the_queue_is_bounded(
-    begin, peers: Peers, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(otlp, "LAST_SECONDS", 0.1)
-    monkeypatch.setattr(otlp, "EXPORT_SECONDS", 0.5)
+    monkeypatch.setattr("app.core.tracing.LAST_SECONDS", 0.1)
     silent = peers.serve(lambda line: peers.over.wait(5) and None)
-    begin(TRACES_URL=silent.url)
-    for _ in range(3 * otlp.QUEUE_SPANS):
-        with tracing.span("job", {}):
-            pass
-    wait_for(lambda: "does not take traces" in caplog.text, "the line")
-    stop_traces()
-    assert caplog.text.count("does not take traces") == 1
-    assert len(caplog.records) == 1
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", silent.url)
+    begin()
+    with tracing.span("job", {}):
+        pass
+    started = time.monotonic()
+    tracing.stop()
+    assert time.monotonic() - started < 4
 
 
 @pytest.fixture
@@ -379,20 +333,15 @@ def test_deliveries_are_spans_without_addresses(
 def test_a_real_server_sends_traces_from_its_web_processes_and_its_worker(
     make_server: Callable[..., Server], collector: Collector
 ) -> None:
-    """They are forks. Each sends what waits when it ends, and a reload begins anew."""
-    server = make_server(TRACES_URL=collector.url, PROCESSES="2")
-    server.flask("seed", "--links", "3", "--clicks", "0", "--days", "1")
-    assert server.status("/login") == 200
-    server.flask("serve", "--reload")
-    wait_for(lambda: collector.named("GET /login"), "what waited in the old generation")
-    assert server.status("/setup") in {200, 404}
-    assert server.status("/launch") in {302, 307}
+    """They are forks. Each sends what waits when it ends."""
+    server = make_server(PROCESSES="2")
+    make_hot_link(server)
     server.stop()
-    names = {span.name for span in collector.spans}
-    assert {"GET /login", "GET /setup", "ingest counters", "ingest clicks"} <= names
-    assert b"launch" not in b"".join(collector.bodies)
-    by_process = {span.resource["waypost.process"] for span in collector.spans}
-    assert by_process == {"web", "worker"}
-    pids = {span.resource["process.pid"] for span in collector.spans}
-    assert server.process is not None
-    assert server.process.pid not in pids
+    server.environ["OTEL_EXPORTER_OTLP_ENDPOINT"] = collector.url
+    server.start()
+    assert server.status("/login") == 200
+    assert server.status("/hot") == 302
+    server.stop()
+    assert {"GET /login", "ingest counters", "ingest clicks"} <= {span.name for span in collector.spans}
+    assert b"hot" not in b"".join(collector.bodies)
+    assert {span.resource["waypost.process"] for span in collector.spans} == {"web", "worker"}
