@@ -6,33 +6,11 @@ from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
-from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
 from tests.factories import PASSWORD
 
 pytestmark = pytest.mark.browser
-
-
-def test_the_profile(desk: Page, alice: User, session: scoped_session[Session]) -> None:
-    desk.get_by_role("link", name="Account").click()
-    desk.get_by_label("Name").fill("Alice")
-    desk.get_by_label("Time zone").select_option("Europe/Berlin")
-    desk.get_by_role("button", name="Save profile").click()
-    expect(desk.get_by_role("status").filter(has_text="Your account is saved.")).to_be_visible()
-    session.rollback()
-    assert (alice.name, alice.timezone) == ("Alice", "Europe/Berlin")
-
-
-def test_what_an_owner_is_told(desk: Page, alice: User, session: scoped_session[Session]) -> None:
-    desk.get_by_role("link", name="Account").click()
-    desk.get_by_label("Reports").select_option("Every day")
-    desk.get_by_label("At", exact=True).select_option("21:00")
-    desk.get_by_label("Check destinations").check()
-    desk.get_by_role("button", name="Save notifications").click()
-    expect(desk.get_by_role("status").filter(has_text="Your account is saved.")).to_be_visible()
-    session.rollback()
-    assert (alice.report_period, alice.report_hour, alice.checks_destinations) == ("daily", 21, True)
 
 
 def test_the_password_ends_every_other_session(

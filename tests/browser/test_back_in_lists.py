@@ -58,27 +58,6 @@ def first(page: Page, held: list[Route]) -> Route:
     return held.pop(0)
 
 
-def test_two_quick_backs_show_the_page_of_the_second(desk: Page, names: list[str], site: str) -> None:
-    """The first one's page, which came last, was shown at the address of the second."""
-    desk.reload()
-    search(desk, "apple", 1)
-    search(desk, "plum", 1)
-    held = hold(desk, lambda request: restores(request) and "search=apple" in request.url)
-    with desk.expect_request(lambda request: restores(request) and "search=apple" in request.url):
-        desk.go_back()
-    with desk.expect_event("requestfailed", lambda request: "search=apple" in request.url):
-        desk.go_back()
-    expect(desk).to_have_url(f"{site}/dashboard/links/")
-    expect(rows(desk)).to_have_count(4)
-    first(desk, held).continue_()
-    desk.unroute_all(behavior="wait")
-    expect(rows(desk)).to_have_count(4)
-    expect(desk.get_by_role("searchbox")).to_have_value("")
-    desk.go_forward()
-    expect(rows(desk)).to_have_count(1)
-    expect(desk.get_by_role("searchbox")).to_have_value("apple")
-
-
 def test_a_list_that_is_still_loading_changes_nothing_after_back(
     desk: Page, names: list[str], site: str
 ) -> None:

@@ -14,7 +14,6 @@ from sqlalchemy.orm import Session, scoped_session
 
 from app.notifications.models import NotificationHandler
 from app.notifications.transport import chosen_transports
-from tests.browser.test_accessibility import violations
 from tests.notifications.receivers import Says, WebReceiver
 
 pytestmark = pytest.mark.browser
@@ -56,16 +55,6 @@ def test_each_type_says_what_to_paste(desk: Page, site: str, width: int, theme: 
             expect(panel.get_by_text(str(step), exact=True)).to_be_visible()
         assert desk.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), type_
         picture(desk, f"{type_}-{width}-{theme}")
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_no_type_is_hard_to_use(desk: Page, site: str, theme: Any) -> None:
-    desk.emulate_media(color_scheme=theme, reduced_motion="reduce")
-    desk.goto(f"{site}/dashboard/handlers/new")
-    for transport in chosen_transports().values():
-        desk.get_by_role("radio", name=str(transport.label), exact=True).check()
-        assert violations(desk) == []
 
 
 def test_the_picker_by_keyboard(desk: Page, site: str) -> None:

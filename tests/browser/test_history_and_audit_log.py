@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
-from sqlalchemy import update
 
 from app.accounts import services as accounts
 from app.accounts.models import User
@@ -72,24 +71,6 @@ def test_an_earlier_version_is_restored_and_undone(
     expect(row).to_contain_text("example.com/second")
     session.rollback()
     assert session.get_one(Link, link.id).title == "Second"
-
-
-@WIDTHS
-def test_what_is_no_longer_valid_is_said_above_the_history(
-    desk: Page, site: str, link: Link, size: Any, session: Any
-) -> None:
-    desk.set_viewport_size(size)
-    session.execute(update(Link).values(url="api"))
-    session.commit()
-    begin_write(db.session)
-    services.update(link, {"url": "sale"})
-    db.session.commit()
-    dialog = open_history(desk, site)
-    dialog.get_by_role("button", name="Restore this version of").first.click()
-    expect(dialog.get_by_role("alert")).to_contain_text("Short link: ")
-    accessible(desk)
-    session.rollback()
-    assert session.get_one(Link, link.id).url == "sale"
 
 
 @WIDTHS

@@ -14,7 +14,6 @@ from app.import_export.models import LinkImport
 from app.links.models import Link
 from tests.browser.test_accessibility import seen
 from tests.import_export.conftest import bring
-from tests.import_export.test_archive_reader import CARD, FAVICON, links_json, picture, zip_of
 
 __all__ = ["bring"]
 pytestmark = [pytest.mark.browser, pytest.mark.full]
@@ -50,31 +49,6 @@ def test_from_a_file_to_links(desk: Page, session: Any, settings: Settings, tmp_
     expect(desk.get_by_text("Done", exact=True)).to_be_visible()
     session.rollback()
     assert [link.url for link in session.query(Link)] == ["foo"]
-
-
-def test_a_zip_with_pictures(desk: Page, session: Any, settings: Settings, tmp_path: Path) -> None:
-    """A good picture, a bad one, and a link whose password is not in the file."""
-    desk.get_by_role("link", name="Import, export").click()
-    expect(desk.get_by_role("heading", name="Export all links")).to_be_visible()
-    assert seen(desk) == {}
-    rows = [
-        {"url": "good", "cloaking_favicon": FAVICON},
-        {"url": "bad", "cloaking_opengraph": CARD},
-        {"url": "closed", "has_password": True},
-    ]
-    file = tmp_path / "waypost.zip"
-    file.write_bytes(zip_of([links_json(*rows), (FAVICON, picture()), (CARD, b"no picture")]))
-    desk.get_by_label("File", exact=True).set_input_files(file)
-    desk.get_by_role("button", name="Read this file").click()
-    expect(desk.get_by_role("heading", name="waypost.zip")).to_be_visible()
-    desk.get_by_role("button", name="Check all rows").click()
-    expect(desk.get_by_text("Being checked")).to_be_visible()
-    session.rollback()
-    runs.run(session.query(LinkImport).one().id, settings)
-    expect(desk.get_by_role("button", name="Import 2 links")).to_be_visible()
-    expect(desk.get_by_text("Card picture: This must be a whole picture")).to_be_visible()
-    expect(desk.get_by_text("Had a password: It had a password")).to_be_visible()
-    assert seen(desk) == {}
 
 
 def test_left_and_found_again(

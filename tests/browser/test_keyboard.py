@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 from sqlalchemy import select
 from sqlalchemy.orm import Session, scoped_session
 
-from app.accounts.models import User
 from app.links.models import Link
 
 pytestmark = pytest.mark.browser
@@ -87,40 +84,3 @@ def test_a_link_with_every_fold(desk: Page, session: scoped_session[Session]) ->
     session.rollback()
     made = session.scalars(select(Link)).one()
     assert made.targeting == [["20", "https://example.com/20"], ["50", "https://example.com/50"]]
-
-
-@pytest.mark.full
-def test_many_at_once_trash_and_undo(
-    desk: Page, alice: User, make_link: Callable[..., Link], session: scoped_session[Session]
-) -> None:
-    for name in ("fig", "pear", "plum"):
-        make_link(alice, name)
-    desk.reload()
-    rows, dialog = desk.locator("#rows > .row"), desk.get_by_role("dialog")
-    for _ in range(2):
-        desk.keyboard.press("j")
-        desk.keyboard.press("x")
-    bar = desk.locator("#many")
-    expect(bar).to_contain_text("2 selected")
-    press(desk, bar.get_by_role("button", name="Change"))
-    expect(dialog.get_by_role("heading", name="Change 2 links")).to_be_visible()
-    reach(desk, dialog.get_by_label("State"))
-    desk.keyboard.type("Off")
-    press(desk, dialog.get_by_role("button", name="Change 2 links"))
-    expect(rows.filter(has_text="Off")).to_have_count(2)
-    desk.keyboard.press("j")
-    desk.keyboard.press("Delete")
-    expect(rows).to_have_count(2)
-    undo = desk.get_by_role("status").get_by_role("button", name="Undo").last  # the change above has one, too
-    undo.dispatch_event("focusin")  # stops the message's timer, which could end first on a slow machine
-    press(desk, undo)
-    expect(rows).to_have_count(3)
-    desk.keyboard.press("j")
-    desk.keyboard.press("Delete")
-    expect(rows).to_have_count(2)
-    press(desk, desk.get_by_role("navigation").get_by_role("link", name="Trash").first)
-    restore = desk.locator("#rows").get_by_role("button", name="Restore")
-    press(desk, restore)
-    expect(desk.get_by_role("heading", name="The trash is empty")).to_be_visible()
-    session.rollback()
-    assert len(session.scalars(select(Link)).all()) == 3

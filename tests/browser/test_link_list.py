@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, Route, expect
+from playwright.sync_api import Locator, Page, expect
 from sqlalchemy import select
 from sqlalchemy.orm import Session, scoped_session
 
@@ -227,81 +227,6 @@ def test_many_by_ranges_and_all_that_match(
     expect(desk.get_by_role("heading", name="Create your first short link")).to_be_visible()
 
 
-def test_a_search_that_was_typed_on_is_not_shown(desk: Page, names: list[str]) -> None:
-    """The answer to an outdated search is dropped: swapping it in would hold up the next letter."""
-    held: list[Route] = []
-    desk.reload()
-    desk.route(re.compile(r"/links/\?search=p&"), lambda route: held.append(route))
-    desk.evaluate(
-        "document.addEventListener('htmx:afterSwap', () => (window.swaps = (window.swaps ?? 0) + 1))"
-    )
-    desk.get_by_role("searchbox").focus()
-    with desk.expect_request(re.compile(r"/links/\?search=p&")):
-        desk.keyboard.type("p")
-    desk.keyboard.type("ea")
-    with desk.expect_response(re.compile(r"/links/\?search=pea&")):
-        held[0].continue_()
-    expect(desk).to_have_url(re.compile(r"\?search=pea$"))
-    expect(row(desk, "apple")).to_have_count(0)
-    assert desk.evaluate("window.swaps") == 1
-    with desk.context.expect_page() as tab:
-        row(desk, "pear").get_by_role("link", name="Edit").click(modifiers=["ControlOrMeta"])
-    expect(tab.value).to_have_url(re.compile(r"/links/\d+$"))
-    expect(desk.get_by_role("dialog")).to_have_count(0)
-
-
-def test_a_row_that_is_ticked_after_a_search_stays_ticked(desk: Page, names: list[str]) -> None:
-    """The field's `change`, which comes as it is left, loaded the rows again."""
-    desk.reload()
-    search_by_letters(desk, "ap", "?search=ap")
-    requests: list[str] = []
-    desk.on("request", lambda request: requests.append(request.url))
-    tick = row(desk, "apple").get_by_role("checkbox")
-    tick.click()
-    expect(desk.get_by_text("1 selected")).to_be_visible()
-    desk.keyboard.press("Escape")
-    desk.get_by_role("searchbox").focus()
-    desk.keyboard.type("p")
-    expect(desk).to_have_url(re.compile("search=app$"))
-    desk.keyboard.press("Tab")
-    row(desk, "apple").locator("a.name").focus()
-    desk.keyboard.press("w")
-    field = desk.get_by_role("textbox", name="Destination of 127")
-    expect(field).to_be_focused()
-    assert [url for url in requests if "/links/?search=" in url and "search=app" not in url] == []
-    assert len([url for url in requests if "search=app" in url]) == 1
-
-
-def test_back_leaves_a_search_as_a_whole(desk: Page, names: list[str], site: str) -> None:
-    desk.reload()
-    rows = desk.get_by_role("list", name="Links").get_by_role("listitem")
-    search_by_letters(desk, "plu", "?search=plu")
-    expect(rows).to_have_count(1)
-    desk.go_back()
-    expect(desk).to_have_url(f"{site}/dashboard/links/")
-    expect(desk.get_by_role("searchbox")).to_have_value("")
-    expect(rows).to_have_count(4)
-    desk.go_forward()
-    expect(desk.get_by_role("searchbox")).to_have_value("plu")
-    search_by_letters(desk, "m", "?search=plum")
-    desk.keyboard.press("Tab")
-    desk.get_by_role("searchbox").fill("")
-    expect(rows).to_have_count(4)
-    desk.go_back()
-    expect(desk).to_have_url(re.compile("search=plum$"))
-    expect(desk.get_by_role("searchbox")).to_have_value("plum")
-
-
-def search_by_letters(page: Page, letters: str, address: str) -> None:
-    """Type at the end of the search, letter by letter, each followed by its rows."""
-    page.get_by_role("searchbox").focus()
-    page.keyboard.press("End")
-    for letter in letters:
-        with page.expect_response(re.compile(r"/links/\?search=")):
-            page.keyboard.type(letter)
-    expect(page).to_have_url(re.compile(re.escape(address) + "$"))
-
-
 def test_what_the_list_shows_is_in_its_address(desk: Page, names: list[str], site: str) -> None:
     desk.reload()
     desk.locator("summary", has_text="Columns").click()
@@ -343,29 +268,3 @@ def test_what_the_list_shows_is_in_its_address(desk: Page, names: list[str], sit
     expect(desk.get_by_text("State: Active, Off")).to_be_visible()
     desk.go_back()
     expect(desk.get_by_role("heading", name="Nothing found")).to_be_visible()
-
-
-@pytest.mark.parametrize("width", [1280, 390])
-def test_a_search_says_how_many_it_found(desk: Page, names: list[str], site: str, width: int) -> None:
-    desk.set_viewport_size({"width": width, "height": 800})
-    desk.reload()
-    search = desk.get_by_role("searchbox")
-    found = desk.locator("#list-status")
-    for text, said in (
-        (f"{site}/apple", "1 found"),
-        ("no such link", "0 found"),
-        ("", f"{len(names)} found"),
-    ):
-        search.fill(text)
-        expect(found).to_have_text(said)
-    expect(found).to_have_attribute("role", "status")
-
-
-def test_escape_selects_nothing_and_the_focus_stays(desk: Page, names: list[str]) -> None:
-    desk.reload()
-    row(desk, names[0]).locator("a.name").focus()
-    desk.keyboard.press("x")
-    expect(desk.locator("#many")).to_contain_text("1 selected")
-    desk.keyboard.press("Escape")
-    expect(desk.locator("#rows input[name=ids]:checked")).to_have_count(0)
-    expect(row(desk, names[0]).locator("a.name")).to_be_focused()

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 
-from app.accounts.models import User
 from app.core import clock
 from app.core.config import Settings
 from app.journal.codec import Visit
@@ -308,19 +307,3 @@ def test_everybody_can_use_them(shown: Shown, past: Past, site: str, theme: str)
     assert menu
     assert menu["x"] >= 0
     assert {where: what for where, what in found.items() if what} == {}
-
-
-def test_without_javascript_the_tables_are_there(
-    browser: Browser, site: str, past: Past, alice: User, report: Callable[..., Any],
-    sign_in: Callable[[BrowserContext, User], Page],
-) -> None:  # fmt: skip
-    context = browser.new_context(java_script_enabled=False)
-    shown = Shown(page := sign_in(context, alice))
-    page.goto(f"{site}/dashboard/links/{past.first.id}/statistics/")
-    page.wait_for_url("**/statistics/?whole=1")
-    assert shown.days() == counts(report())
-    shown.row("places", "Germany").click()
-    page.wait_for_url("**/?country_code=DE&whole=1")
-    assert shown.days() == counts(report(country_code="DE"))
-    assert shown.part("week").locator("table.heat tbody td").count() == 7 * 24
-    context.close()

@@ -7,12 +7,10 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from app.core import clock
-from app.core.config import Settings
 from app.dashboard.statistics import lists
 from tests.browser.shown import Shown
-from tests.browser.test_statistics_controls import Known, ago, replace_visit, today, totals
-from tests.past import Past, take_in
+from tests.browser.test_statistics_controls import Known, ago, today, totals
+from tests.past import Past
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
 
@@ -88,17 +86,3 @@ def test_back_from_a_tab_a_filter_and_a_whole_list(shown: Shown, monkeypatch: py
         title = {"os_name": "System", "browser_name": "Browser"}[tab]
         expect(shown.part("devices").locator("thead th").first).to_have_text(title)
         expect(page.locator(".applied .chip")).to_have_count(len(chips))
-
-
-@pytest.mark.parametrize("place", ["the button", "a time"])
-def test_new_clicks_do_not_take_the_focus(place: str, shown: Shown, past: Past, settings: Settings) -> None:
-    """The list of the latest clicks comes again by itself. Whoever is at it stays where they are."""
-    page, latest = shown.page, shown.part("latest")
-    button = latest.get_by_role("button", name="Live")
-    focused = button if place == "the button" else latest.locator("time").nth(2)
-    focused.focus()
-    name = focused.get_attribute("id")
-    take_in(settings, [replace_visit(past, int(clock.now().timestamp() * 1000))])
-    page.evaluate("htmx.trigger('[data-poll]', 'poll')")
-    expect(latest.locator("li").first).to_contain_text("Tokyo, Japan")
-    expect(page.locator(f"#{name}")).to_be_focused()

@@ -83,34 +83,3 @@ def test_said_before_a_filter_is_chosen_and_one_is_answered_for_all_days(
     page.keyboard.press("Escape")
     choose(page, "Period", "Yesterday")
     expect(notice).to_have_count(0)
-
-
-def test_by_keys_a_day_that_no_filter_can_show_is_not_entered(
-    shown: Shown, past: Past, site: str, since: dt.date
-) -> None:
-    """The hours of a day are known to single clicks alone."""
-    page, first = shown.page, f"{site}/dashboard/links/{past.first.id}/statistics/"
-    known = Known(past, UTC)
-    page.goto(f"{first}?period=day&date={since}&country_code=DE")
-    totals(shown, known.total((since, since), country_code="DE"))
-    earlier = page.get_by_role("link", name="Earlier")
-    expect(earlier).to_have_accessible_name("Earlier, not with filters")
-    expect(earlier).to_be_disabled()
-    earlier.focus()
-    page.keyboard.press("Enter")
-    page.keyboard.press("ArrowLeft")
-    page.keyboard.press("ArrowRight")  # the first key that does anything
-    page.wait_for_url(f"**/*date={since + dt.timedelta(1)}*")
-    page.go_back()
-    expect(earlier).to_be_disabled()
-
-    page.keyboard.press("Escape")  # clears the filter
-    expect(earlier).to_be_enabled()
-    page.keyboard.press("ArrowLeft")
-    day_before = since - dt.timedelta(1)
-    page.wait_for_url(f"**/*date={day_before}*")
-    totals(shown, known.total((day_before, day_before)))
-    expect(page.locator("#filters-since")).to_contain_text("it can't be filtered")
-    expect(shown.part("devices").locator("tbody tr").first).to_be_visible()
-    expect(shown.part("devices").locator("tbody a")).to_have_count(0)
-    assert [*violations(page), *sideways(page)] == []

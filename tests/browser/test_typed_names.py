@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from sqlalchemy import select
 from sqlalchemy.orm import Session, scoped_session
 
-from app.accounts.models import User
 from app.links.models import Link
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
@@ -63,26 +60,3 @@ def test_countries_by_usual_names_and_destinations_without_scheme(
         ["CI", "https://ci.example/a"],
         ["NL", "https://no.example"],
     ]
-
-
-def test_errors_that_come_beside_a_form_belong_to_its_fields(
-    wide: Page, site: str, alice: User, make_link: Callable[..., Link]
-) -> None:
-    link = make_link(alice, "old")
-    wide.goto(f"{site}/dashboard/links/{link.id}/try")
-    wide.locator("summary", has_text="is in").click()
-    field = wide.locator("#try-ip")
-    field.fill("x")
-    expect(field).to_have_attribute("aria-invalid", "true")
-    expect(field).to_have_attribute("aria-describedby", "try-ip-problem try-ip-hint")
-    expect(wide.locator("#try-ip-problem")).to_contain_text("This must be an IP address")
-    field.fill("192.0.2.1")
-    expect(field).not_to_have_attribute("aria-invalid", "true")
-    wide.goto(f"{site}/dashboard/links/{link.id}/qr")
-    logo = wide.locator("#logo")
-    logo.set_input_files({"name": "a.png", "mimeType": "image/png", "buffer": b"no picture"})
-    expect(logo).to_have_attribute("aria-invalid", "true")
-    expect(wide.locator("#logo-problem")).to_be_visible()
-    logo.set_input_files([])
-    expect(logo).not_to_have_attribute("aria-invalid", "true")
-    expect(wide.locator("#logo-problem")).to_have_count(0)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 
 from app.accounts.models import User
 from app.core.config import Settings
@@ -130,59 +130,3 @@ def test_an_edited_export_comes_back(
     assert after["apple"] == ("Braeburn", "https://example.com/apple")
     assert after["fig"][0] == "Fig"
     assert after["fig"][1].startswith("https://example.com/figs?sort=")
-
-
-@pytest.mark.usefixtures("links")
-def test_by_keys_alone(desk: Page, session: Any, work: Callable[[], None], tmp_path: Path) -> None:
-    file = edit(exported(desk, tmp_path), tmp_path)
-    brought(desk, file)
-    desk.get_by_role("radio", name="Leave them as they are").focus()
-    desk.keyboard.press("ArrowDown")
-    expect(desk.get_by_role("radio", name="Update them")).to_be_checked()
-    desk.keyboard.press("Tab")
-    expect(desk.get_by_role("radio", name="Keep the value")).to_be_focused()
-    desk.keyboard.press("Enter")
-    expect(desk.get_by_text("Being checked")).to_be_visible()
-    work()
-    button = desk.get_by_role("button", name="Import 1 link, update 2")
-    expect(button).to_be_visible()
-    kinds = desk.get_by_role("navigation", name="Rows by what happens to them").get_by_role("link")
-    kinds.first.focus()
-    for _ in range(kinds.count()):
-        desk.keyboard.press("Tab")
-    expect(button).to_be_focused()
-    desk.keyboard.press("Enter")
-    expect(desk.get_by_text("In progress", exact=True)).to_be_visible()
-    work()
-    expect(desk.get_by_text("Done", exact=True)).to_be_visible()
-    assert stored(session)["apple"][0] == "Braeburn"
-
-
-@pytest.mark.usefixtures("links")
-def test_without_scripts(
-    browser: Browser,
-    alice: User,
-    sign_in: Callable[[BrowserContext, User], Page],
-    session: Any,
-    work: Callable[[], None],
-    tmp_path: Path,
-) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    page = sign_in(context, alice)
-    file = edit(exported(page, tmp_path), tmp_path)
-    brought(page, file)
-    page.get_by_role("radio", name="Update them").check()
-    page.get_by_role("radio", name="Clear the value").check()
-    page.get_by_role("button", name="Check all rows").click()
-    expect(page.get_by_text("Being checked")).to_be_visible()
-    work()
-    page.reload()
-    expect(page.get_by_text("are updated; an empty cell clears the value")).to_be_visible()
-    page.get_by_role("link", name="New 1", exact=True).click()
-    expect(page.get_by_role("region", name="New links")).to_contain_text("pear")
-    page.get_by_role("button", name="Import 1 link, update 2").click()
-    work()
-    page.reload()
-    expect(page.get_by_text("Done", exact=True)).to_be_visible()
-    assert stored(session)["apple"][0] == "Braeburn"
-    context.close()
