@@ -53,20 +53,3 @@ def test_inviting_and_letting_go(browser: Browser, desk: Page, site: str, watch:
     assert state_of(bob) == "active"
     desk.get_by_role("searchbox").fill("bob")
     expect(desk.locator("#rows > li")).to_have_count(1)
-
-
-def test_leaving(desk: Page, site: str, alice: User) -> None:
-    desk.goto(f"{site}/dashboard/account/")
-    desk.get_by_role("link", name="Delete your account").click()
-    dialog = desk.get_by_role("dialog")
-    dialog.get_by_label("Your e-mail address").fill("alice@example.com")
-    dialog.get_by_label("Current password").fill("not this one")
-    dialog.get_by_role("button", name="Delete my account").click()
-    expect(dialog).to_contain_text("This is not your current password.")
-    dialog.get_by_label("Current password").fill("correct horse battery staple")
-    dialog.get_by_role("button", name="Delete my account").click()
-    desk.wait_for_url("**/login**")
-    expect(desk.get_by_role("status").first).to_contain_text("an admin can restore it")
-    db.session.rollback()
-    db.session.refresh(alice)
-    assert alice.deleted_datetime

@@ -8,23 +8,19 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from flask import Flask
 from playwright.sync_api import Locator, Page, expect
 
 from app.core import clock
 from app.core.config import Settings
-from app.dashboard.statistics.views import PARTS
 from tests.analytics.load import Plain, load, value
-from tests.browser.conftest import Watch, wait_until
+from tests.browser.conftest import wait_until
 from tests.browser.shown import Shown
-from tests.factories import Factory
 from tests.past import Past, take_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
@@ -80,14 +76,6 @@ def totals(shown: Shown, counts: Sequence[int]) -> None:
         expect(shown.total(title)).to_have_text(f"{count:,}")
 
 
-def choose(page: Page, menu: str, title: str) -> None:
-    """Choose a line of one of the two menus."""
-    pop = page.locator(".stat-bar details", has=page.locator("summary", has_text=re.compile(rf"{menu}: ")))
-    pop.locator("summary").click()
-    pop.get_by_role("link", name=title, exact=True).click()
-    expect(page.locator(".stat-bar summary", has_text=f"{menu}: {title}")).to_be_visible()
-
-
 def test_pictures_and_their_numbers(shown: Shown, years: Past) -> None:
     page, known, span = shown.page, Known(years), (ago(29), today())
     overview = shown.part("overview")
@@ -138,70 +126,3 @@ def test_pictures_and_their_numbers(shown: Shown, years: Past) -> None:
 def wide(one: Locator) -> float:
     box = one.bounding_box()
     return box["width"] if box else 0.0
-
-
-@contextmanager
-def broken(app: Flask, name: str) -> Iterator[None]:
-    """Inside the block this part of the page fails in the server, which answers as in production."""
-
-    def fail(*_: Any) -> Any:
-        raise RuntimeError("a fault of the test's")
-
-    app.testing = False
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(PARTS, name, PARTS[name]._replace(answer=fail))
-        yield
-    app.testing = True
-
-
-def test_loading_failing_and_nothing(
-    shown: Shown, years: Past, site: str, app: Flask, watch: Watch, factory: Factory, settings: Settings
-) -> None:
-    page = shown.page
-    with broken(app, "sources"):
-        page.route("**/statistics/map*", lambda route: route.abort())
-        held: list[Any] = []
-        page.route("**/statistics/destinations*", lambda route: held.append(route))
-        page.reload()
-        for part in ("sources", "map"):
-            page.locator(f"#panel-{part}").scroll_into_view_if_needed()
-        expect(shown.part("sources").get_by_role("alert")).to_contain_text("Something went wrong")
-        expect(shown.part("map").get_by_role("alert")).to_contain_text("This could not be loaded.")
-        expect(page.locator("#panel-destinations .skeleton")).to_be_visible()
-        expect(page.locator("#panel-destinations")).to_contain_text("Destinations are loading.")
-        totals(shown, Known(years).total((ago(29), today())))
-        held[0].continue_()
-        expect(shown.part("destinations").locator("tbody tr")).to_have_count(2)
-    page.unroute_all()
-    shown.part("map").get_by_role("button", name="Try again").click()
-    expect(shown.part("map").locator("path[data-code=DE]")).to_be_visible()
-    expected = re.compile("status of 500|Error Code 500|net::ERR_FAILED|^htmx:")
-    assert [text for text in watch.complaints if not expected.search(text)] == []
-    watch.complaints.clear()
-
-    unvisited = factory.link(years.owner, "unvisited")
-    page.goto(f"{site}/dashboard/links/{unvisited.id}/statistics/")
-    expect(page.get_by_role("heading", name="This link has no clicks yet")).to_be_visible()
-    page.get_by_role("button", name="Copy short link").click()
-    expect(page.get_by_role("status").filter(has_text="Copied.")).to_be_visible()
-    page.get_by_role("link", name="Wait for the first click").click()
-    expect(shown.part("latest")).to_contain_text("No clicks in this period.")
-    take_in(settings, [years.visits[-1]._replace(link_id=unvisited.id)])  # a year ago
-    page.goto(f"{site}/dashboard/links/{unvisited.id}/statistics/")
-    totals(shown, (0, 0))
-    for part in (
-        "overview",
-        "sources",
-        "destinations",
-        "map",
-        "places",
-        "devices",
-        "campaigns",
-        "week",
-        "latest",
-    ):
-        expect(shown.part(part)).to_contain_text("No clicks in this period.")
-    page.goto(f"{site}/dashboard/links/{years.first.id}/statistics/?country_code=FR")
-    expect(shown.part("places")).to_contain_text("No clicks match")
-    page.get_by_role("link", name="Clear all").click()
-    totals(shown, Known(years).total((ago(29), today())))

@@ -24,38 +24,6 @@ def shown(desk: Page, past: Past, site: str, request: pytest.FixtureRequest) -> 
     return shown
 
 
-def test_typed_days_ask_for_nothing_until_they_are_sent_and_back_is_one_step(
-    shown: Shown, past: Past
-) -> None:
-    page, known = shown.page, Known(past)
-    first, start, end = page.url, page.locator("#own-start"), page.locator("#own-end")
-    page.keyboard.press("c")
-    expect(start).to_be_focused()
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url) if "latest" not in request.url else None)
-    start.fill(str(ago(9)))
-    end.fill(str(ago(4)))
-    page.get_by_role("button", name="Show these days").focus()  # the fields' `change`
-    page.locator("#period summary").click()  # closed, and opened again
-    page.locator("#period summary").click()
-    expect(start).to_have_value(str(ago(9)))
-    assert asked == []
-    assert page.url == first
-    start.focus()
-    page.keyboard.press("Enter")
-    page.wait_for_url(f"**/?period=custom&start_date={ago(9)}&end_date={ago(4)}")
-    totals(shown, known.total((ago(9), ago(4))))
-    page.evaluate("setTimeout(() => history.back())")
-    expect(page).to_have_url(first)
-    totals(shown, known.total((ago(29), today())))
-    expect(start).to_have_value(str(ago(29)))
-    expect(end).to_have_value(str(today()))
-    page.evaluate("setTimeout(() => history.forward())")
-    expect(page).to_have_url(re.compile("period=custom"))
-    totals(shown, known.total((ago(9), ago(4))))
-    expect(start).to_have_value(str(ago(9)))
-
-
 def test_back_from_a_tab_a_filter_and_a_whole_list(shown: Shown, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lists, "ROWS", 1)
     page = shown.page

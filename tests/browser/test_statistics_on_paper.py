@@ -115,29 +115,6 @@ def average_of_chart(page: Page) -> float:
     )
 
 
-def test_ctrl_p_waits_for_parts_below_the_fold(desk: Page, site: str, past: Past) -> None:
-    desk.goto(address(site, past, "all links"))
-    expect(desk.locator("[data-chart] canvas")).to_be_visible()
-    note_printing(desk)
-    desk.keyboard.press("Control+p")
-    expect_printed_whole(desk)
-
-
-def test_after_printing_the_chart_is_as_before(desk: Page, site: str, past: Past) -> None:
-    desk.emulate_media(color_scheme="dark")
-    desk.goto(address(site, past, "a link"))
-    canvas = desk.locator("[data-chart] canvas")
-    expect(canvas).to_be_visible()
-    before = canvas.evaluate("c => [c.width, c.height]")
-    desk.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert desk.locator("[data-chart] canvas").evaluate("c => [c.width, c.height]") != before
-    desk.evaluate("dispatchEvent(new Event('afterprint'))")
-    assert desk.locator("[data-chart] canvas").evaluate("c => [c.width, c.height]") == before
-    assert not desk.evaluate("document.documentElement.classList.contains('printing')")
-    for svg in desk.locator("[data-world] svg").all():
-        assert svg.evaluate("s => [s.getAttribute('viewBox'), s.style.aspectRatio]") == [None, ""]
-
-
 def size_of(download: Download, path: Path) -> tuple[int, int]:
     download.save_as(path)
     head = path.read_bytes()[:24]
