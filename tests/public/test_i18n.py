@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from babel.support import Translations
 from flask import Flask
 from flask_babel import force_locale
 from flask_login import LoginManager
@@ -19,12 +18,9 @@ from app.accounts.passwords import hash_password
 from app.core.clock import now
 from app.core.errors import StoreDown
 from app.http_server.refusals import REFUSALS, Refusals
-from app.i18n import languages as i18n_languages
-from app.i18n import messages
 from app.i18n.languages import every_language, first_of
 from app.links.models import Link
-from app.public import page_texts
-from app.public.answers import SYMBOL, plain_page
+from app.public.answers import SYMBOL
 from app.public.page_texts import PAGES, join_names
 from app.public.pages import is_down
 from app.redirects.visitor import languages
@@ -144,11 +140,6 @@ def test_what_a_plain_link_refuses_in_each_language(
         assert "example.com" not in f"{answer.headers}{answer.text}"
 
 
-@pytest.mark.parametrize("tag", every_language())
-def test_each_language_by_its_words(tag: str, person: Person) -> None:
-    assert f"<h1>{NOT_FOUND[tag]}</h1>" in person.open("/b", headers={"Accept-Language": tag}).text
-
-
 def test_refusals_are_prepared_in_each_language(app: Flask, front: Front) -> None:
     prepared = Refusals(app, front).pages
     assert prepared.keys() == {(kind.page, tag) for kind in REFUSALS for tag in every_language()}
@@ -163,32 +154,6 @@ def test_a_page_about_the_database_asks_nobody_who_is_signed_in(app: Flask, monk
         page = is_down(StoreDown("gone")).get_data(as_text=True)
     assert '<html lang="fr">' in page
     assert "Quelque chose ne fonctionne pas" in page
-
-
-def test_a_redirect_looks_up_no_catalogue(app: Flask, person: Person, link: Links, monkeypatch: Any) -> None:
-    link("plain")
-    link("warned", sensitive_content=True)
-
-    def refuse(*_args: object) -> None:
-        raise AssertionError("a redirect looks for a language")
-
-    plain_page.cache_clear()
-    for module, name in (
-        (messages, "translations"),
-        (page_texts, "every_language"),
-        (messages, "get_locale"),
-    ):
-        monkeypatch.setattr(module, name, refuse)
-    monkeypatch.setattr(Translations, "load", refuse)
-    i18n_languages.translations.cache_clear()
-    german = {"Accept-Language": "de"}
-    assert person.open("/plain", headers=german).status_code == 302
-    assert person.open("/plain?q=1", headers=german).status_code == 302
-    assert person.open("/", headers=german).status_code == 302
-    assert person.open("/warned", method="POST", headers=german).status_code == 303
-    app.testing = True
-    with pytest.raises(AssertionError, match="looks for a language"):
-        person.open("/nothing", headers=german)
 
 
 def test_what_an_owner_typed_is_never_translated(person: Person, link: Links) -> None:
