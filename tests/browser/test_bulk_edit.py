@@ -76,50 +76,6 @@ def test_200_destinations_are_replaced_and_come_back(
     assert destinations(session, alice) == before
 
 
-@WIDTHS
-def test_wrong_results_are_told_and_the_rest_is_changed(
-    desk: Page,
-    alice: User,
-    make_link: Callable[..., Link],
-    session: scoped_session[Session],
-    site: str,
-    monkeypatch: pytest.MonkeyPatch,
-    width: int,
-) -> None:
-    """Long lists come in parts. Empty is typed in place of the host: those without another one are wrong."""
-    monkeypatch.setattr(bulk_preview, "ROWS", 2)
-    for n in range(5):
-        make_link(
-            alice, f"n{n}", location_url=f"https://old.example/{n}" if n else "https://old.example@x.test/"
-        )
-    desk.set_viewport_size({"width": width, "height": 800})
-    desk.reload()
-    select_all(desk, 5).get_by_role("button", name="Find and replace").click()
-    dialog = desk.get_by_role("dialog")
-    dialog.get_by_label("Find", exact=True).fill("old.example")
-    dialog.get_by_role("button", name="Preview changes").click()
-    rows = dialog.get_by_role("list", name="Changes").locator("li:not(#preview-more)")
-    expect(rows).to_have_count(2)
-    expect(dialog.get_by_role("status")).to_contain_text("4 can't be changed")
-    expect(rows.nth(1)).to_contain_text("This address has no host")
-    dialog.get_by_role("button", name="Show more").press("Enter")
-    expect(rows).to_have_count(4)
-    expect(rows.nth(2)).to_be_focused()
-    assert [*violations(desk, "dialog"), *sideways(desk)] == []
-    dialog.get_by_role("button", name="Show only what can't be changed").click()
-    expect(rows.first).to_contain_text("/n1")
-    dialog.get_by_role("button", name="Show all changes").click()
-    expect(rows.first).to_contain_text("/n0")
-    dialog.get_by_role("button", name="Change 1 link").click()
-    expect(dialog.get_by_role("heading", name="1 done, 4 failed")).to_be_visible()
-    expect(dialog.get_by_role("listitem").filter(has_text="/n1")).to_contain_text("This address has no host")
-    assert destinations(session, alice)["n0"] == "https://@x.test/"
-    assert [*violations(desk, "dialog"), *sideways(desk)] == []
-    dialog.get_by_role("button", name="Undo").click()
-    expect(desk.get_by_role("status").filter(has_text="1 link is as it was.")).to_be_visible()
-    assert destinations(session, alice)["n0"] == "https://old.example@x.test/"
-
-
 def test_long_work_shows_its_progress_and_later_changes_stay(
     desk: Page,
     alice: User,

@@ -73,27 +73,6 @@ def test_any_of_several_values_or_none_of_them(desk: Page, links: None, site: st
     shows(desk, "beach")
 
 
-def test_keys_alone_choose_values(desk: Page, links: None) -> None:
-    desk.reload()
-    desk.locator("summary.button", has_text="Filter").focus()
-    desk.keyboard.press("Enter")
-    desk.keyboard.press("Tab")
-    desk.keyboard.press("Tab")
-    desk.keyboard.press("Tab")
-    expect(desk.locator(".filters .choice > summary", has_text="Tag")).to_be_focused()
-    desk.keyboard.press("Enter")
-    desk.keyboard.press("Tab")
-    desk.keyboard.press("ArrowDown")
-    desk.keyboard.press("Tab")
-    expect(desk.get_by_label("autumn")).to_be_focused()
-    desk.keyboard.press("Space")
-    shows(desk, "beach", "snow", "none")
-    expect(desk.get_by_label("autumn")).to_be_focused()
-    expect(chips(desk)).to_have_text(["Tag is not: autumn"])
-    desk.keyboard.press("Escape")
-    expect(desk.locator("summary.button", has_text="Filter")).to_be_focused()
-
-
 def test_a_long_list_of_values_is_searched_in_its_place(
     desk: Page, alice: User, make_link: Callable[..., Link]
 ) -> None:

@@ -116,15 +116,6 @@ def test_nothing_is_left_in_the_history(listed: Page, width: int, way: str) -> N
 
 
 @WIDTHS
-def test_a_phone_that_closes_without_asking_is_held(listed: Page, width: int) -> None:
-    """Android closes a dialog by its second Back, whatever the page says to it."""
-    dialog = begin(listed, TYPED)
-    listed.evaluate("document.querySelector('#sheet').close()")
-    expect(dialog).to_be_visible()
-    expect(dialog.get_by_label("Destination", exact=True)).to_have_value(TYPED)
-
-
-@WIDTHS
 def test_dialogs_work_after_a_step_back(listed: Page, width: int) -> None:
     """The list's step before comes as a whole page: its dialogs ask, and close, as those of the first."""
     back(listed)

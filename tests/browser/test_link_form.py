@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import CDPSession, Page, expect
+from playwright.sync_api import Page, expect
 from sqlalchemy import select
 from sqlalchemy.orm import Session, scoped_session
 
@@ -162,9 +162,3 @@ def test_lines_of_who_goes_where_are_named_and_moved(desk: Page, session: scoped
 
 
 # --- dragging: Chromium gets the events of a touch screen and of a pen
-
-
-def pen(hand: CDPSession, type_: str, x: float, y: float) -> None:
-    press = {"button": "left", "buttons": int(type_ != "touchEnd"), "clickCount": 1, "pointerType": "pen"}
-    kind = {"touchStart": "mousePressed", "touchMove": "mouseMoved", "touchEnd": "mouseReleased"}[type_]
-    hand.send("Input.dispatchMouseEvent", {"type": kind, "x": x, "y": y, **press})

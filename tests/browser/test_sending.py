@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -14,7 +14,6 @@ from sqlalchemy.orm import Session, scoped_session
 from werkzeug.serving import BaseWSGIServer, make_server
 
 from app.accounts.models import User
-from app.links.models import Link
 from app.projects.models import Project
 from tests.browser.conftest import SECONDS, Watch
 from tests.server import free_port, wait_for
@@ -143,26 +142,6 @@ def test_a_server_that_is_away_loses_nothing(
     button.click()
     said(desk, "Spring is created.")
     assert count(session, Project) == 1
-    forgive(watch)
-
-
-def test_a_list_that_does_not_come_says_so_and_comes_again(
-    desk: Page, alice: User, make_link: Callable[..., Link], own_site: Site, watch: Watch
-) -> None:
-    make_link(alice, "apple")
-    make_link(alice, "pear")
-    desk.reload()
-    own_site.stop()
-    desk.get_by_role("searchbox").fill("pear")
-    expect(desk.get_by_role("heading", name="This list could not be loaded")).to_be_visible()
-    expect(sign(desk)).to_have_css("opacity", "0")
-    own_site.start()
-    desk.get_by_role("button", name="Try again").click()
-    rows = desk.get_by_role("list", name="Links").get_by_role("listitem")
-    expect(rows).to_have_count(1)
-    expect(rows).to_contain_text("/pear")
-    desk.get_by_role("searchbox").fill("plum")
-    expect(desk.get_by_role("heading", name="Nothing found")).to_be_visible()
     forgive(watch)
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User, UserSession
-from app.links.models import Link
 from app.projects.models import Project
 from tests.browser.conftest import Watch
 from tests.factories import PASSWORD
@@ -114,67 +112,3 @@ def test_a_dialog_goes_on_after_a_sign_in_beside(
     session.rollback()
     assert session.scalars(select(Project.name)).all() == ["Kept"]
     forgive(watch)
-
-
-@pytest.mark.parametrize("path", ["projects/new", "projects/"])
-def test_another_account_does_not_get_it(
-    path: str,
-    desk: Page,
-    site: str,
-    watch: Watch,
-    session: scoped_session[Session],
-    bob: User,
-    sign_in: Callable[..., Page],
-) -> None:
-    """Bob has signed in in another tab of the same browser: alice's form is not saved as his."""
-    email = bob.email
-    desk.goto(f"{site}/dashboard/{path}")
-    if path == "projects/":
-        desk.get_by_role("link", name="Create project").click()
-    field = desk.locator(":is(#sheet, main) [name=name]")
-    field.fill("Alice's own")
-    end_sessions(session)
-    bobs = sign_in(desk.context, bob)
-    expect(bobs.get_by_text(email).first).to_be_attached()
-    field.press("Enter")
-    expect(told(desk)).to_contain_text(f"Now {email} is signed in")
-    expect(field).to_have_value("Alice's own")
-    session.rollback()
-    assert session.scalars(select(Project)).all() == []
-    desk.keyboard.press("Escape")
-    expect(field).to_be_focused()
-    forgive(watch)
-
-
-@WIDTHS
-def test_without_scripts_the_form_is_there_again_after_the_sign_in(
-    width: int,
-    browser: Browser,
-    alice: User,
-    session: scoped_session[Session],
-    sign_in: Callable[..., Page],
-    watch: Watch,
-) -> None:
-    context = browser.new_context(java_script_enabled=False, viewport={"width": width, "height": 800})
-    email, desk = alice.email, sign_in(context, alice)
-    desk.goto(desk.url.replace("links/", "links/new"))
-    desk.get_by_label("Destination", exact=True).first.fill("https://example.com/kept")
-    desk.locator("[name=url]").fill("kept~whole")
-    end_sessions(session)
-    desk.get_by_role("button", name="Create link").click()
-    expect(desk.get_by_text("What you typed is kept on this page")).to_be_visible()
-    desk.get_by_label("E-mail").fill(email)
-    desk.get_by_label("Password").fill(PASSWORD)
-    desk.get_by_role("button", name="Sign in", exact=True).click()
-    expect(desk.get_by_role("heading", name="You are signed in again")).to_be_visible()
-    desk.get_by_role("button", name="Continue").click()
-    expect(desk.get_by_label("Destination", exact=True).first).to_have_value("https://example.com/kept")
-    expect(desk.locator("[name=url]")).to_have_value("kept~whole")
-    session.rollback()
-    assert session.scalars(select(Link)).all() == []
-    desk.get_by_role("button", name="Create link").click()
-    expect(desk.get_by_role("status").filter(has_text="is created.")).to_be_visible()
-    session.rollback()
-    assert session.scalars(select(Link.url)).all() == ["kept~whole"]
-    forgive(watch)
-    context.close()

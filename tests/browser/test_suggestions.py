@@ -14,7 +14,7 @@ from app.accounts.workspaces import access_of
 from app.links.models import Favicon, Link
 from tests.browser.conftest import wait_until
 from tests.browser.test_accessibility import sideways, violations
-from tests.links.sites import ICON, redirect, serve, serve_shop
+from tests.links.sites import ICON, serve_shop
 from tests.notifications.peers import Peers
 
 pytestmark = [
@@ -71,23 +71,6 @@ def test_fetch_use_and_save(desk: Page, shop: str, session: scoped_session[Sessi
     assert (link.title, link.cloaking_meta_description) == ("Tools & <!-- --> more", "For everybody")
     assert link.cloaking_opengraph
     assert link.cloaking_title is None
-
-
-@pytest.mark.parametrize("width", HEIGHTS)
-def test_an_error_is_shown_and_mended(desk: Page, shop: str, peers: Peers, width: int) -> None:
-    into_the_net = serve(peers, {"/": redirect("http://10.1.2.3/")}, host="127.0.0.2").url
-    dialog = new_link(desk, width)
-    dialog.get_by_role("button", name=FETCH).click()
-    expect(dialog.get_by_text("Enter a destination first.")).to_be_visible()
-    destination = dialog.get_by_label("Destination", exact=True).first
-    destination.fill(into_the_net)
-    dialog.get_by_role("button", name=FETCH).click()
-    expect(dialog.get_by_text("The destination can't be reached from here.")).to_be_visible()
-    assert sideways(desk) == []
-    destination.fill(shop)
-    dialog.get_by_role("button", name=FETCH).click()
-    expect(dialog.get_by_text("For everybody")).to_be_visible()
-    expect(dialog.get_by_text("can't be reached")).to_have_count(0)
 
 
 @pytest.mark.parametrize("width", HEIGHTS)

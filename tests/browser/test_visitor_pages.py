@@ -135,18 +135,6 @@ def test_all_providers_on_one_page(
     assert {one["title"] for one in outside.said} == {"Spring"}
 
 
-def test_several_ids_of_one_provider(
-    page: Page, outside: Outside, link: Callable[..., Link], site: str, there: str
-) -> None:
-    link("a", [("social_a", "111"), ("social_a", "222"), ("social_f", "AAA"), ("social_f", "BBB")])
-    page.goto(f"{site}/a")
-    page.wait_for_url(there)
-    assert [one["calls"] for one in outside.said if one["type"] == "social_a"] == [
-        [["init", "111"], ["init", "222"], ["track", "PageView"]]
-    ]
-    assert {one["calls"][0] for one in outside.said if one["type"] == "social_f"} == {"AAA", "BBB"}
-
-
 def test_waits_for_those_that_are_not_blocked(
     page: Page, outside: Outside, link: Callable[..., Link], site: str, there: str
 ) -> None:
@@ -464,31 +452,6 @@ def test_on_an_iphone_the_web_address_follows_after_two_seconds(
 # records the addresses that the page navigates to
 TRIED = """window.tried = [];
 navigation.addEventListener("navigate", event => { window.tried.push(event.destination.url); });"""
-
-
-def test_a_tap_goes_on_at_once(browser: Browser, link: Callable[..., Link], site: str) -> None:
-    link("a", app_linking_is_enabled=True, location_url=TAPPED)
-    context = browser.new_context(user_agent=IPHONE)
-    Outside(context, site).answers = {TAPPED: {"body": "the web"}}
-    page = context.new_page()
-    page.clock.install(time=FROZEN)
-    page.clock.pause_at(FROZEN + 1)
-    page.goto(f"{site}/a")
-    page.get_by_role("link", name="Open Reddit").click()
-    page.wait_for_url(TAPPED)
-    context.close()
-
-
-def test_without_javascript_the_web_address_follows(
-    browser: Browser, link: Callable[..., Link], site: str
-) -> None:
-    link("a", app_linking_is_enabled=True, location_url=TAPPED)
-    context = browser.new_context(user_agent=IPHONE, java_script_enabled=False)
-    Outside(context, site).answers = {TAPPED: {"body": "the web"}}
-    page = context.new_page()
-    page.goto(f"{site}/a")
-    page.wait_for_url(TAPPED)
-    context.close()
 
 
 # --- consent

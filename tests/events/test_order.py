@@ -27,7 +27,6 @@ from app.journal.codec import Visit
 from tests.events.conftest import Feed
 from tests.server import wait_for
 
-Make = Callable[..., Any]
 WRITERS, ROUNDS = 4, 25
 
 
