@@ -14,7 +14,7 @@ from app.links.models import Link
 from tests.browser.conftest import ELSEWHERE
 from tests.browser.test_accessibility import sideways, violations
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.full]
 HERE = "https://example.com/here"
 PHONE = {"width": 390, "height": 844}
 

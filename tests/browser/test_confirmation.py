@@ -13,7 +13,7 @@ from tests.browser.test_visitor_pages import browser_context_args, link, shop, s
 from tests.browser.visitors import Shop
 from tests.clients import Api
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.full]
 TAP: dict[str, Any] = {"clicks_limit": 3, "clicks_limit_confirmation_is_enabled": True}
 
 

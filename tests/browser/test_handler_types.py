@@ -16,7 +16,7 @@ from app.notifications.models import NotificationHandler
 from app.notifications.transport import chosen_transports
 from tests.notifications.receivers import Says, WebReceiver
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.full]
 PICTURES = os.environ.get("WAYPOST_TEST_PICTURES")
 
 
@@ -33,8 +33,7 @@ def picture(page: Page, name: str) -> None:
         page.screenshot(path=Path(PICTURES) / f"{name}.png", full_page=True)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
 def test_each_type_says_what_to_paste(desk: Page, site: str, width: int, theme: Any) -> None:
     desk.set_viewport_size({"width": width, "height": 800})
     desk.emulate_media(color_scheme=theme, reduced_motion="reduce")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import cycle
 from typing import Any
 
 import pytest
@@ -14,7 +15,6 @@ from tests.browser.test_leaving import stepped_back
 from tests.factories import Factory
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
-WIDTHS = pytest.mark.parametrize("width", [1280, 390])
 MAKE: dict[str, Callable[[Factory, User, str], Any]] = {
     "links": lambda factory, owner, name: factory.link(owner, name),
     "pixels": lambda factory, owner, name: factory.pixel(owner, name=name),
@@ -37,8 +37,7 @@ def listed(desk: Page, alice: User, factory: Factory, site: str, width: int, pla
     return desk
 
 
-@WIDTHS
-@pytest.mark.parametrize("place", MAKE)
+@pytest.mark.parametrize(("width", "place"), [*zip(cycle([1280, 390]), MAKE, strict=False)])
 def test_a_search_is_one_step_and_its_rows_stay(listed: Page, place: str, width: int, site: str) -> None:
     field, rows = listed.locator(".tools input[type=search]"), listed.locator("#rows > .row")
     before = rows.count()

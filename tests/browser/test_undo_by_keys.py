@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import cycle
 from typing import Any
 
 import pytest
@@ -12,7 +13,6 @@ from app.accounts.models import User
 from tests.factories import Factory
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
-WIDTHS = pytest.mark.parametrize("width", [1280, 390])
 MAKE: dict[str, Callable[[Factory, User, str], Any]] = {
     "pixels": lambda factory, owner, name: factory.pixel(owner, name=name),
     "handlers": lambda factory, owner, name: factory.handler(owner, name=name),
@@ -39,8 +39,7 @@ def delete(page: Page, name: str) -> None:
     page.locator("#sheet .form-foot button[type=submit]").press("Enter")
 
 
-@WIDTHS
-@pytest.mark.parametrize("place", MAKE)
+@pytest.mark.parametrize(("width", "place"), [*zip(cycle([1280, 390]), MAKE, strict=False)])
 def test_one_is_deleted_and_put_back(listed: Page, place: str, width: int) -> None:
     rows, toast = listed.locator("#rows > .row"), listed.locator("#toasts .toast")
     expect(rows).to_have_count(3)

@@ -261,8 +261,11 @@ def test_a_boxed_script_reaches_nothing(
     reaches_nothing(columns, pixels, context, page, outside, link, site)
 
 
-@pytest.mark.parametrize("site", ["insecure", "https"], indirect=True)
-@pytest.mark.parametrize("way", [name for name in WAYS_IN if "cloaked" in name])
+@pytest.mark.parametrize(
+    ("site", "way"),
+    [("insecure", "a cloaked link's own script"), ("https", "a tag manager on a cloaked link")],
+    indirect=["site"],
+)
 def test_nor_where_browsers_give_scripts_more_or_less(
     way: str, context: BrowserContext, page: Page, outside: Outside, link: Callable[..., Link], site: str
 ) -> None:
@@ -422,8 +425,11 @@ TAPPED = "https://www.reddit.com/r/cats/comments/1/x/"
 FROZEN = 4_102_444_800
 
 
-@pytest.mark.parametrize(("address", "opened"), [(WATCH, "vnd.youtube:"), (TAPPED, None)])
-@pytest.mark.parametrize("pixels", [[], [("social_a", "123")]], ids=["alone", "with pixels"])
+@pytest.mark.parametrize(
+    ("address", "opened", "pixels"),
+    [(WATCH, "vnd.youtube:", []), (TAPPED, None, [("social_a", "123")])],
+    ids=["alone", "with pixels"],
+)
 def test_on_an_iphone_the_web_address_follows_after_two_seconds(
     address: str, opened: str | None, pixels: Any, browser: Browser, link: Callable[..., Link], site: str
 ) -> None:
