@@ -63,6 +63,11 @@ def try_in_vain(page: Page) -> None:
     raise AssertionError(f"{MOST_TRIES} tries were let in")
 
 
+@pytest.fixture
+def there() -> str:
+    return "https://example.com/"
+
+
 def opened(browser: Browser, site: str, theme: str, locale: str) -> tuple[BrowserContext, Page]:  # noqa: F811
     context = browser.new_context(color_scheme=theme, user_agent=IPHONE, locale=locale, viewport=NARROW)  # type: ignore[arg-type]
     Outside(context, site)
