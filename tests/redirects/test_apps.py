@@ -176,18 +176,6 @@ def test_every_app_has_its_row() -> None:
     assert {app.name for app in APPS} == {row[0] for row in TABLE}
 
 
-PROMISED = """YouTube, Instagram, TikTok, X, Facebook, Messenger, WhatsApp, Telegram, Snapchat, LinkedIn, Pinterest,
-Reddit, Spotify, SoundCloud, Netflix, Twitch, Discord, Amazon, Airbnb, Google Maps, Google Sheets, Google Docs,
-Apple Music, App Store, Play Store, Threads, Bluesky, YouTube Music, Vimeo, Etsy, eBay, Walmart, Booking.com,
-Tripadvisor, Shopee, Google Drive, Google Slides, Google Forms, Apple Podcasts, Deezer, TIDAL, Medium, Quora, Zoom,
-Microsoft Teams, Waze, PayPal, Prime Video, Disney+"""
-
-
-@pytest.mark.parametrize("name", re.split(r",\s", PROMISED))
-def test_promised_apps_are_known(name: str) -> None:
-    assert any(app.name == name for app in APPS)
-
-
 @pytest.mark.parametrize("os_name", ["Windows", "macOS", "Linux", "Chrome OS", "", "ios", "Tizen"])
 def test_other_systems_have_no_app(os_name: str) -> None:
     assert opening("https://youtu.be/abc", os_name) is None
