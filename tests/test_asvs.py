@@ -12,6 +12,7 @@ from flask.testing import FlaskClient
 from itsdangerous import Signer
 
 from app.accounts.models import User, UserSession
+from app.accounts.password_rules import MIN_LENGTH, find_weakness
 from app.accounts.sessions import SEEN_EVERY
 from app.core.clock import now
 from app.core.folders import ROOT
@@ -209,3 +210,14 @@ def test_an_answer_that_was_late_puts_no_old_cookie_back(desk: Desk, client: Fla
     assert "Set-Cookie" not in desk.get("/links/").headers
     with time_machine.travel(now() + SEEN_EVERY):
         assert "Expires" in desk.get("/links/").headers["Set-Cookie"]
+
+
+def test_the_shortest_password_has_eight_characters() -> None:
+    assert MIN_LENGTH == 8
+    assert find_weakness("q7Zk2mB") is not None
+    assert find_weakness("q7Zk2mBx") is None
+
+
+def test_no_account_has_a_hint() -> None:
+    words = re.compile(r"hint|question|answer|maiden")
+    assert not [column.name for column in User.__table__.columns if words.search(column.name)]

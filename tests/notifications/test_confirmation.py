@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 import requests
+import time_machine
 from sqlalchemy import create_engine
 from sqlalchemy.orm import Session
 
@@ -280,3 +281,17 @@ def test_the_mail_cannon(make_server: Any, mail: MailReceiver) -> None:
     id_ = owner.session.post(f"{owner.site}/notification-handlers", json=own, timeout=90).json()["data"]["id"]
     assert press(0) == 200
     assert receivers(mail) == {STRANGER: 1, "owner@example.com": 1}
+
+
+def test_an_old_link_says_so(
+    api: Api, client: Any, run_worker: Any, mail: MailReceiver, session: Session
+) -> None:
+    id_ = make(api)
+    with time_machine.travel(dt.datetime.now(dt.UTC) - dt.timedelta(days=8)):
+        run_worker()
+    handler = session.get_one(NotificationHandler, id_)
+    with time_machine.travel(dt.datetime.now(dt.UTC) - dt.timedelta(days=8)):
+        token = confirmation.token_of(handler)
+    for answer in (client.get(f"/dashboard/confirm/{token}"), client.post(f"/dashboard/confirm/{token}")):
+        assert answer.status_code == 410 and "This link is too old" in answer.text
+    assert not is_confirmed(api, id_)

@@ -399,3 +399,13 @@ def leads_to(answer: TestResponse, address: str) -> bool:
 
 def clicks(api: Api, link: Link) -> int:
     return int(api.get(f"/links/{link.id}").json["data"]["clicks"])
+
+
+NASTY = "https://example.com/'\"</script><script>alert(1)</script>&x=;url=javascript:alert(1)"
+
+
+def test_a_destination_can_not_leave_its_place(person: Person, link: Links) -> None:
+    link("a", META, location_url=NASTY)
+    text = person.open("/a").text
+    assert text.count("<script") == text.count("</script>") == 1
+    assert "url=https://example.com/&#39;&#34;&lt;/script" in text

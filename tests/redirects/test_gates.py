@@ -17,9 +17,11 @@ from app.accounts.hashing import RETRY_SECONDS, HashPriority
 from app.accounts.models import User
 from app.accounts.passwords import hash_password
 from app.journal.codec import Visit
+from app.redirects.context import RedirectContext
 from app.redirects.wsgi import Front
 from tests.accounts.places import fill
 from tests.factories import Factory
+from tests.keys import secret_keys
 from tests.redirects.conftest import Person
 
 Visits = Callable[[], list[Visit]]
@@ -374,3 +376,16 @@ def test_a_password_opens_nothing_that_is_closed(
         assert answer.status_code == status
         assert tells_nothing(answer)
         assert "Set-Cookie" not in answer.headers
+
+
+def test_a_cookie_of_another_instance(person: Person, protected: Any, desk: RedirectContext) -> None:
+    from app.redirects.gate_cookies import Unlock
+
+    link = protected("a")
+    plan = desk.compiled_links.find("localhost", "/a")
+    assert plan is not None and plan.id == link.id
+    with secret_keys("another secret"):
+        forged = Unlock().token("password", plan)
+    assert person.open("/a", headers={"Cookie": f"waypost_password={forged}"}).status_code == 200
+    real = desk.unlock.token("password", plan)
+    assert person.open("/a", headers={"Cookie": f"waypost_password={real}"}).status_code == 302
