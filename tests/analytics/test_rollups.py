@@ -7,13 +7,10 @@ from collections.abc import Callable
 from random import Random
 
 import pytest
-from sqlalchemy import delete, insert
 
-from app.analytics import backfill
 from app.analytics.ingest import Ingest
-from app.analytics.models import Click, Position
 from app.analytics.periods import DAY_MS, QUARTER_MS
-from app.analytics.rollup_models import Agent, LinkQuarter, OwnerDay, OwnerQuarter, Seen
+from app.analytics.rollup_models import LinkQuarter, OwnerDay, OwnerQuarter
 from app.journal.codec import Visit, encode
 from app.journal.writer import Journal
 from tests.analytics.conftest import Tables, take_in
@@ -21,19 +18,10 @@ from tests.analytics.load import load
 from tests.analytics.test_statistics import BEGIN, DAYS, LINKS
 
 pytestmark = pytest.mark.databases
-MODELS = (LinkQuarter, OwnerQuarter, OwnerDay, Seen, Agent)
 
 
 def write(journal: Journal, visits: list[Visit]) -> None:
     assert all(journal.append(encode(visit)) for visit in visits)
-
-
-def state(tables: Tables) -> list[set[tuple[object, ...]]]:
-    """All sums; user agents by their texts, since their ids depend on the order of arrival."""
-    words = tables.terms()
-    agents = {tuple(words.get(each) for each in row) for row in tables.all(Agent)}
-    # a quarter whose only visitor turned out to have come earlier equals one that never had a visitor
-    return [*({*tables.all(model)} for model in MODELS[:-1]), agents]
 
 
 def test_sums_of_a_few(ingest: Ingest, tables: Tables, visit: Callable[..., None]) -> None:
@@ -94,30 +82,3 @@ def test_no_order_makes_a_difference(
     assert tables.all(LinkQuarter) == [
         (*place, pageviews[place], visitors[place]) for place in sorted(pageviews)
     ]
-
-
-def test_rows_from_before_are_rolled_up_in_the_background(
-    make_ingest: Callable[[], Ingest], tables: Tables, journal: Journal, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Simulates an update: there are rows but no sums, and new clicks come meanwhile."""
-    monkeypatch.setattr(backfill, "BATCH_SIZE", 70)
-    visits = load(400, BEGIN, DAYS, LINKS, Random(9))
-    write(journal, visits)
-    take_in(make_ingest())
-    expected = state(tables)
-    newest = max(id_ for (id_,) in tables.all(Click, "id"))
-    with tables.engine.begin() as connection:
-        for model in MODELS:
-            connection.execute(delete(model))
-        connection.execute(insert(Position).values(name=backfill.NAME, counters_offset=0, rows_offset=newest))
-    ingest = make_ingest()
-    assert ingest.step()
-    write(journal, [visits[0]._replace(link_id=99), visits[1]._replace(link_id=99)])
-    take_in(ingest)
-    assert tables.positions()[backfill.NAME] == (newest, newest)
-    assert sum(tables.sums("link_quarter").values()) == len(visits) + 2
-    with tables.engine.begin() as connection:
-        connection.execute(delete(LinkQuarter).where(LinkQuarter.link_id == 99))
-    # the owner's sums have two more; a link's are unchanged
-    assert state(tables)[0] == expected[0]
-    assert state(tables)[-1] == expected[-1]
