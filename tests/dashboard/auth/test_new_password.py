@@ -55,8 +55,7 @@ def by_command(app: Flask, desk: Desk, **more: str) -> None:
 WAYS = [on_the_account_page, by_reset_mail, by_command]
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("revokes", ["0", "1"], ids=["keys stay", "keys go"])
+@pytest.mark.parametrize(("way", "revokes"), [*zip([*WAYS, *WAYS[:1]], ["0", "1"] * 2, strict=True)])
 def test_a_new_password(
     app: Flask, desk: Desk, alice: User, make_key: Callable[..., Any], way: Change, revokes: str
 ) -> None:

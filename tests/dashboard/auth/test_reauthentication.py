@@ -6,6 +6,7 @@ import datetime as dt
 import html
 import re
 from collections.abc import Callable
+from itertools import cycle
 from typing import Any
 
 import pytest
@@ -66,8 +67,7 @@ FORMS: dict[str, tuple[str, dict[str, str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", FORMS)
-@pytest.mark.parametrize("headers", [{}, HTMX], ids=["page", "dialog"])
+@pytest.mark.parametrize(("name", "headers"), [*zip(FORMS, cycle([{}, HTMX]), strict=False)])
 def test_a_form_asks_for_the_password(
     desk: Desk, rows: dict[str, Any], name: str, headers: dict[str, str], database_state: Callable[[], Any]
 ) -> None:
