@@ -1,8 +1,7 @@
 """Takes the pictures of docs/images: `python -m scripts.documentation_pictures`
 
 It needs Chromium, Caddy, and for paper pdftoppm (package poppler-utils). It starts an instance with the demo
-account and photographs its pages. With names, such as `links qr`, only these. tests/docs/test_pictures.py
-compares the names with those that the pages show.
+account and photographs its pages. With names, such as `links qr`, only these.
 """
 
 from __future__ import annotations

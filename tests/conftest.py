@@ -59,7 +59,7 @@ TEMPLATE = "waypost_template"
 gc.disable()  # until `speed.spare_collections`
 speed.use_memory_for_files()
 speed.keep_priority()
-speed.cache_compiled_routes()
+speed.share_bound_routes()
 speed.cache_compiled_reads()
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
-from sqlalchemy import select, update
+from sqlalchemy import select
 
 from app.core import stored_files
 from app.core.extensions import db
@@ -42,16 +41,3 @@ def lose(path: str) -> None:
         db.session.commit()
     else:
         (uploads.directory().parent / path).unlink()
-
-
-def overwrite(name: str, content: bytes) -> None:
-    """Put other bytes in place of a served picture's, as an earlier version may have stored them."""
-    if not uploads.is_in_database():
-        (uploads.directory() / name).write_bytes(content)
-        return
-    path = uploads.stored_path(name)
-    stored_files.add(db.session, "uploads/other", content)
-    digest = hashlib.sha256(content).hexdigest()
-    db.session.execute(update(StoredFile).where(StoredFile.path == path).values(digest=digest))
-    stored_files.remove(db.session, ["uploads/other"])
-    db.session.commit()

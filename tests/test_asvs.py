@@ -98,14 +98,6 @@ def dangers(node: ast.AST) -> set[str]:
     return set()
 
 
-@pytest.mark.parametrize(
-    "code",
-    ["eval('1')", "run(x, shell=True)", "hashlib.md5(b'')", "import xml.sax", "from pickle import loads"],
-)
-def test_such_a_call_would_be_seen(code: str) -> None:
-    assert any(dangers(node) for node in ast.walk(ast.parse(code)))
-
-
 def test_own_scripts_write_text_as_text() -> None:
     """htmx swaps in markup that the server has escaped. No script of ours turns text into markup."""
     scripts = [*ROOT.glob("app/static/*.js"), *ROOT.glob("app/public/*.js")]
@@ -172,12 +164,6 @@ def test_nothing_of_a_checkout_is_served(client: FlaskClient) -> None:
 # ------------------------------------------------------------- passwords and sessions
 
 
-def test_the_shortest_password_has_eight_characters() -> None:
-    assert MIN_LENGTH == 8
-    assert find_weakness("q7Zk2mB") is not None
-    assert find_weakness("q7Zk2mBx") is None
-
-
 def test_password_fields_hide_and_take_pasted_text(client: FlaskClient, desk: Desk) -> None:
     pages = client.application.test_client().get("/login").text + desk.get("/account/").text
     fields = re.findall(r"<input[^>]*name=\"[a-z_]*password\"[^>]*>", pages)
@@ -189,11 +175,6 @@ def test_password_fields_hide_and_take_pasted_text(client: FlaskClient, desk: De
     scripts = "".join(path.read_text() for path in ROOT.glob("app/static/*.js"))
     for handler in re.findall(r'addEventListener\("paste".*?\n\}\);', scripts, re.DOTALL):
         assert "password" not in handler
-
-
-def test_no_account_has_a_hint() -> None:
-    words = re.compile(r"hint|question|answer|maiden")
-    assert not [column.name for column in User.__table__.columns if words.search(column.name)]
 
 
 def test_a_session_has_256_random_bits(desk: Desk, client: FlaskClient) -> None:
@@ -229,3 +210,14 @@ def test_an_answer_that_was_late_puts_no_old_cookie_back(desk: Desk, client: Fla
     assert "Set-Cookie" not in desk.get("/links/").headers
     with time_machine.travel(now() + SEEN_EVERY):
         assert "Expires" in desk.get("/links/").headers["Set-Cookie"]
+
+
+def test_the_shortest_password_has_eight_characters() -> None:
+    assert MIN_LENGTH == 8
+    assert find_weakness("q7Zk2mB") is not None
+    assert find_weakness("q7Zk2mBx") is None
+
+
+def test_no_account_has_a_hint() -> None:
+    words = re.compile(r"hint|question|answer|maiden")
+    assert not [column.name for column in User.__table__.columns if words.search(column.name)]

@@ -6,8 +6,6 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import pytest
-
 from app.openapi.operations import operations
 from scripts import collection
 from tests.clients import Api
@@ -78,11 +76,3 @@ def test_what_it_sends_is_understood(
         ("DELETE", "/workspace/members/1"): 409,
     }
     assert {place: status for place, status in wrong.items() if allowed.get(place) != status} == {}
-
-
-def test_it_is_written(tmp_path: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    monkeypatch.setattr(collection, "ROOT", tmp_path)
-    monkeypatch.setattr(collection, "FILE", tmp_path / "dist" / "waypost.postman_collection.json")
-    collection.main()
-    assert json.loads(collection.FILE.read_text()) == MADE
-    assert capsys.readouterr().out == "dist/waypost.postman_collection.json\n"

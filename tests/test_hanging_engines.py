@@ -156,25 +156,6 @@ def test_a_silent_postgresql(
     assert clicks(postgres_server)["hot"] == sent, "none twice"
 
 
-def test_hot_links_that_wait_for_the_disk(
-    postgres_server: PostgresServer, make_server: Callable[..., Server]
-) -> None:
-    """With `JOURNAL_SYNC=group` an answer waits in a thread of a pool, which misses must not fill."""
-    server = make_server(DATABASE_URL=postgres_server.url, JOURNAL_SYNC="group")
-    Owner(server).make_link(url="hot", location_url="https://example.com/there")
-    warm(server)
-    postgres_server.freeze()
-    try:
-        with ThreadPoolExecutor(60) as crowd:
-            misses = [crowd.submit(ask, server, f"/nowhere-{number}") for number in range(60)]
-            hot = [ask(server, "/hot") for _ in range(50)]
-            assert {miss.result().status for miss in misses} == {503}
-    finally:
-        postgres_server.thaw()
-    assert {answer.status for answer in hot} == {302}
-    assert max(answer.seconds for answer in hot) < HOT_SECONDS
-
-
 def test_a_frozen_redis(make_server: Callable[..., Server], redis_server: RedisServer) -> None:
     server = make_server(REDIS_URL=redis_server.url)
     assert ask(server, "/readyz").status == 200
@@ -189,26 +170,3 @@ def test_a_frozen_redis(make_server: Callable[..., Server], redis_server: RedisS
     finally:
         redis_server.thaw()
     wait_for(lambda: ask(server, "/readyz").status == 200, "a ready server", seconds=10)
-
-
-def test_ready_while_every_thread_of_pages_is_busy(
-    postgres_server: PostgresServer, make_server: Callable[..., Server]
-) -> None:
-    """Pages wait for a lock, and hold all connections of their pool."""
-    server = make_server(DATABASE_URL=postgres_server.url, API_RATE_LIMIT="0")
-    key = {"Authorization": str(Owner(server).session.headers["Authorization"])}
-    with postgres_server.connect() as lock, ThreadPoolExecutor(60) as crowd, lock.transaction():
-        lock.execute("LOCK TABLE project IN ACCESS EXCLUSIVE MODE")
-        pages = [crowd.submit(ask, server, "/api/projects", **key) for _ in range(60)]
-        wait_for(lambda: waiting_for_locks(postgres_server) >= 18, "pages that wait")
-        ready = [ask(server, "/readyz") for _ in range(3)]
-        lock.execute("ROLLBACK")
-    assert {answer.status for answer in ready} == {200}
-    assert max(answer.seconds for answer in ready) < READY_SECONDS
-    assert {page.result().status for page in pages} <= {200, 503}
-
-
-def waiting_for_locks(postgres_server: PostgresServer) -> int:
-    with postgres_server.connect() as connection:
-        found = connection.execute("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
-        return int((found.fetchone() or [0])[0])

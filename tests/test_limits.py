@@ -8,13 +8,10 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import Any
-from urllib.parse import urlencode
 
 import pytest
-import requests
 
 from tests.crowds import Owner, Reply, make_request, send_at_once, visit_at_once
 from tests.server import BROWSER, Server, wait_for
@@ -25,8 +22,6 @@ pytestmark = pytest.mark.full
 THERE = "https://example.com/there"
 VISITORS = 1000
 LIMIT, KILLS, PART = 600, 3, 120
-HOLDERS = 6
-FORM = {"User-Agent": BROWSER, "Content-Type": "application/x-www-form-urlencoded"}
 MakeServer = Callable[..., Server]
 
 
@@ -56,29 +51,6 @@ def let_a_thousand_come(owner: Owner, *limits: int) -> None:
         answers = visit_at_once(owner.server.port, f"/limit-{limit}", VISITORS)
         assert answers == {(302, THERE): limit, (410, ""): VISITORS - limit}
         assert owner.clicks(link_id) == limit
-
-
-def test_a_limit_on_a_link_that_people_are_opening(owner: Owner) -> None:
-    """One second after the change the limit is exact: it includes visits that wait in the journal."""
-    server = owner.server
-    link_id = owner.make_link(url="a", location_url=THERE)
-    passed = got_through(server, 50)
-    assert passed == 50
-    owner.change(link_id, clicks_limit=80)
-    # for less than a second some may be answered as before; visits count either way
-    while more := got_through(server, 50):
-        passed += more
-    assert passed >= 80
-    wait_for(lambda: owner.clicks(link_id) == passed, "the clicks")
-    owner.change(link_id, clicks_limit=passed + 7)
-    raised: list[int] = []
-    wait_for(lambda: raised.append(got_through(server, 20)) or sum(raised) >= 7, "the limit raised")
-    assert sum(raised) + got_through(server, 50) == 7
-    assert owner.clicks(link_id) == passed + 7
-
-
-def got_through(server: Server, visitors: int) -> int:
-    return visit_at_once(server.port, "/a", visitors)[302, THERE]
 
 
 @pytest.mark.parametrize("room", [700, -20], ids=["clicks are left", "more were there already"])
@@ -132,36 +104,6 @@ class Passers:
         self.ended.set()
         for thread in self.threads:
             thread.join()
-
-
-def test_ten_wrong_passwords_at_all_processes_together(owner: Owner) -> None:
-    owner.make_link(url="locked", location_url=THERE, password="open sesame")
-
-    def attempt(password: str) -> int:
-        """The answer to a try. A request that is turned away (503) was no try, and is sent again."""
-        return wait_for(lambda: answered(password), "a place for the hash")
-
-    def answered(password: str) -> int | None:
-        headers = {
-            "User-Agent": BROWSER,
-            "X-Forwarded-For": f"203.0.113.{hash(password) % 250}",
-            "Connection": "close",
-        }
-        with requests.Session() as session:
-            session.trust_env = False
-            answer = session.post(
-                f"{owner.server.url}/locked",
-                {"password": password},
-                headers=headers,
-                allow_redirects=False,
-                timeout=60,
-            )
-            return None if answer.status_code == 503 else answer.status_code
-
-    with ThreadPoolExecutor(12) as pool:
-        statuses = Counter(pool.map(attempt, [f"guess {n}" for n in range(40)]))
-    assert statuses == {403: 10, 429: 30}
-    assert attempt("open sesame") == 429
 
 
 # --- several steps, one click
@@ -264,63 +206,6 @@ def pass_gate(port: int, request: bytes, first: Reply) -> Reply:
     return wait_for(
         lambda: (found := send_at_once(port, [request])[0]).status != 503 and found, "a comparison"
     )
-
-
-def test_kill_everything_while_tickets_are_spent(make_server: MakeServer) -> None:
-    """A ticket that has redirected is spent for good. One that a kill cut off redirects at most once."""
-    server = make_server(PROCESSES="2", API_RATE_LIMIT="0", PIXEL_CONSENT="ask")
-    owner, port = Owner(server), server.port
-    limit = 60
-    link_id = owner.make_link(
-        url="asks", location_url=THERE, clicks_limit=limit, pixels_ids=[owner.make_pixel()]
-    )
-    pages = send_at_once(port, [make_request(port, "/asks")] * limit)
-    tickets = [find_ticket(page) for page in pages]
-    assert len(set(tickets)) == limit
-    holders = TicketHolders(port, tickets)
-    for kill in range(1, KILLS + 1):
-        threads = holders.come()
-        wait_for(lambda kill=kill: holders.sent >= limit * kill, "tickets that were sent", seconds=120)
-        server.kill()
-        for thread in threads:
-            thread.join()
-        server.start()
-    for thread in holders.come(rounds=2):
-        thread.join()
-    assert max(holders.led_on.values()) == 1
-    # a ticket that was spent at the moment of a kill has redirected no visitor
-    assert limit - KILLS * HOLDERS <= len(holders.led_on) <= limit
-    assert owner.clicks(link_id) == limit
-
-
-class TicketHolders:
-    """Visitors who send all tickets again and again; `led_on` counts each ticket's redirects."""
-
-    def __init__(self, port: int, tickets: list[str]) -> None:
-        self.port, self.tickets = port, tickets
-        self.lock = threading.Lock()
-        self.led_on: Counter[str] = Counter()
-        self.sent = 0
-
-    def come(self, rounds: int = 1000) -> list[threading.Thread]:
-        threads = [threading.Thread(target=self.send, args=(number, rounds)) for number in range(HOLDERS)]
-        for thread in threads:
-            thread.start()
-        return threads
-
-    def send(self, number: int, rounds: int) -> None:
-        mine = self.tickets[number:] + self.tickets[:number]
-        try:
-            for ticket in mine * rounds:
-                body = urlencode({"ticket": ticket, "consent": "no"})
-                with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)) as line:
-                    line.request("POST", "/asks", body, FORM)
-                    location = line.getresponse().headers["Location"]
-                with self.lock:
-                    self.sent += 1
-                    self.led_on[ticket] += location == THERE
-        except (OSError, http.client.HTTPException):
-            pass  # killed
 
 
 def test_kill_everything_while_a_limit_is_used_up(make_server: MakeServer) -> None:

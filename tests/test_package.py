@@ -116,16 +116,6 @@ def test_it_holds_the_program_and_all_its_files(wheel: Path) -> None:
     assert {name.split("/")[0] for name in inside} == {"app", f"waypost-{VERSION}.dist-info"}
 
 
-def test_it_seeds_a_demo_and_finds_nothing_wrong(program: Path, home: Path) -> None:
-    assert "API key:" in run(program, home, "seed", "--links", "5", "--clicks", "50", "--days", "5")
-    assert "PROBLEM" not in run(program, home, "doctor")
-
-
-def test_its_command_tells_the_version(program: Path, home: Path) -> None:
-    assert run(program, home, "--version").split()[-1] == VERSION
-    assert [*home.iterdir()] == []
-
-
 def test_it_serves_from_any_folder_and_keeps_its_data_in_the_home(program: Path, home: Path) -> None:
     data_dir = home / ".local" / "share" / "waypost"
     server = Server(data_dir)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import ctypes
 import os
 import sys
 import threading
@@ -147,13 +146,6 @@ def test_beyond_a_queues_places_nobody_waits(gate: HashingGate) -> None:
         assert gate.run(lambda: "stranger's") == "stranger's"
 
 
-def test_a_reserved_place_is_enough_for_several_hashes(gate: HashingGate) -> None:
-    with gate.reserve(HashPriority.STRANGERS):
-        assert [gate.run(lambda: 1), gate.run(lambda: 2)] == [1, 2]
-        assert gate.taken == {HashPriority.STRANGERS: 1, HashPriority.KNOWN: 0, HashPriority.VISITORS: 0}
-    assert set(gate.taken.values()) == {0}
-
-
 def test_what_does_not_begin_in_time_is_never_made(
     gate: HashingGate, work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -210,43 +202,12 @@ def test_gates_of_two_processes_hash_one_after_the_other(tmp_path: Path, pool: T
     assert work.was_alone == [True] * 10
 
 
-def test_without_a_file_for_its_turn_a_gate_goes_on(
-    gate: HashingGate, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    gate.turn = partial(wait_for_lock, tmp_path / "gone" / "turn.lock")
-    assert [gate.run(lambda: "the first"), gate.run(lambda: "the next")] == ["the first", "the next"]
-    assert [record.message for record in caplog.records] == ["a password is hashed out of turn"] * 2
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="a thread has a priority of its own on Linux alone")
 def test_redirects_have_the_core_first(gate: HashingGate) -> None:
     def priority() -> int:
         return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
 
     assert gate.run(priority) == min(19, priority() + hashing.LOW_PRIORITY)
-
-
-@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallopt"), reason="the C library has no such setting")
-def test_the_memory_of_a_hash_goes_back_at_its_end(gate: HashingGate) -> None:
-    def growth() -> float:
-        before = resident_mib()
-        passwords.HASHER.hash("plum tree")
-        return resident_mib() - before
-
-    assert sum(gate.run(growth) for _ in range(3)) < 10  # of 19 MiB
-
-
-def resident_mib() -> float:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
-def test_a_forked_child_makes_hashes_too(gate: HashingGate) -> None:
-    passwords.hash_password("plum tree")  # starts the parent's hashing thread
-    child = os.fork()
-    if child == 0:
-        os._exit(0 if passwords.hash_password("plum tree").startswith("$argon2id$") else 1)
-    assert os.waitpid(child, 0)[1] == 0
 
 
 # ------------------------------------------------------------ the answer of each view

@@ -117,14 +117,6 @@ def test_the_last_owner_stays(alice: User, bob: User) -> None:
         write(workspaces.remove_member, member_of(workspace, bob))
 
 
-def test_an_owner_whose_account_is_deleted_is_none(alice: User, bob: User, make_user: Any) -> None:
-    carol = make_user("carol@example.com")
-    workspace = shared(bob, (carol, OWNER), (alice, EDITOR))
-    write(leaving.leave, carol)
-    with pytest.raises(LastOwner):
-        write(workspaces.remove_member, member_of(workspace, bob))
-
-
 def test_who_is_removed_has_a_workspace_still(alice: User, bob: User) -> None:
     own = db.session.get_one(Workspace, access_of(bob).workspace_id)
     write(workspaces.add_member, own, alice, OWNER)
@@ -171,20 +163,6 @@ def test_shared_ones_stay_with_what_was_made_there(
     assert session.get_one(Link, kept_id).user_id == alice.id
     assert session.get_one(Pixel, pixel_id).user_id == alice.id
     assert session.scalars(select(Alias.key)).all() == ["kept"]
-
-
-def test_rows_of_a_member_who_was_removed_before_stay_too(
-    session: Session, settings: Settings, alice: User, bob: User, factory: Factory
-) -> None:
-    workspace = shared(alice, (bob, EDITOR))
-    kept = make_link(factory, bob, workspace, "kept").id
-    write(workspaces.remove_member, member_of(workspace, bob))
-    assert session.get_one(Link, kept).user_id == bob.id
-    write(leaving.leave, bob)
-    later(session, RETENTION)
-    purging.purge(session, settings)
-    session.expire_all()
-    assert session.get_one(Link, kept).user_id == alice.id
 
 
 def test_what_was_deleted_comes_back_with_the_account(session: Session, alice: User, bob: User) -> None:

@@ -9,7 +9,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from alembic import command
 from sqlalchemy import text
 
 from app.analytics import partitions
@@ -253,42 +252,6 @@ def test_months_follow_each_other(database: str) -> None:
     assert months[1:3] == [dt.date(2027, 1, 1), dt.date(2027, 2, 1)]
     assert months[-1] == dt.date(2028, 2, 1)
     assert month_of(dt.date(2028, 2, 29)) == months[-1]
-
-
-def test_a_table_of_before_becomes_a_partition_with_its_rows_and_ids(
-    write: Callable[[list[Visit]], None], tables: Tables, session: Any, make_upkeep: Callable[[], Upkeep]
-) -> None:
-    """Rows stay as they are, whatever their times; later clicks go to months of their own."""
-    today = dt.datetime.now(dt.UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    visits = load(300, today - dt.timedelta(70), 70, LINKS, Random(8))
-    odd = [visits[0]._replace(time_ms=time) for time in (5, 4_102_444_800_000)]
-    write([*visits, *odd])
-    rows = tables.all(Click)
-    session.close()
-    tables.engine.dispose()
-    command.downgrade(alembic_config(), "e70b3d94a1f6-1")
-    assert tables.all(Click) == rows
-    insert = (
-        "INSERT INTO clicks.click (time_ms, link_id, user_id, is_bot) VALUES (0, 1, 1, false) RETURNING id"
-    )
-    with tables.engine.connect() as connection:  # ids go on, and none is given twice
-        assert connection.execute(text(insert)).scalar_one() == rows[-1][0] + 1
-    tables.engine.dispose()
-    command.upgrade(alembic_config(), "e70b3d94a1f6")
-    assert tables.all(Click) == rows
-    assert rows_of(tables, "click_before") == len(visits) + 1
-    assert rows_of(tables, "click_default") == 1  # 2100
-    assert [each.last_ms for each in found(tables)] == [start_ms(next_month(month_of(today.date())))]
-    session.close()
-    tables.engine.dispose()
-    command.upgrade(alembic_config(), "head")
-    ahead = next_month(month_of(today.date()))
-    write([visits[0], visits[0]._replace(time_ms=start_ms(ahead) + DAY_MS)])
-    assert names(tables) == ["click_before", f"click_{ahead:%Y_%m}"]
-    assert len({row[0] for row in tables.all(Click)}) == len(rows) + 2
-    look_after(make_upkeep(), today + dt.timedelta(200))
-    assert "click_before" not in names(tables)
-    assert sum(tables.sums("owner_quarter").values()) == len(rows) + 2
 
 
 def test_reports_read_no_month_outside_their_period(

@@ -10,26 +10,17 @@ import pytest
 
 from app.analytics.ingest import Ingest
 from app.analytics.periods import DAY_MS, QUARTER_MS
-from app.analytics.rollup_models import Agent, LinkQuarter, OwnerDay, OwnerQuarter, Seen
+from app.analytics.rollup_models import LinkQuarter, OwnerDay, OwnerQuarter
 from app.journal.codec import Visit, encode
 from app.journal.writer import Journal
 from tests.analytics.conftest import Tables, take_in
 from tests.analytics.load import BEGIN, DAYS, LINKS, load
 
 pytestmark = pytest.mark.databases
-MODELS = (LinkQuarter, OwnerQuarter, OwnerDay, Seen, Agent)
 
 
 def write(journal: Journal, visits: list[Visit]) -> None:
     assert all(journal.append(encode(visit)) for visit in visits)
-
-
-def state(tables: Tables) -> list[set[tuple[object, ...]]]:
-    """All sums; user agents by their texts, since their ids depend on the order of arrival."""
-    words = tables.terms()
-    agents = {tuple(words.get(each) for each in row) for row in tables.all(Agent)}
-    # a quarter whose only visitor turned out to have come earlier equals one that never had a visitor
-    return [*({*tables.all(model)} for model in MODELS[:-1]), agents]
 
 
 def test_sums_of_a_few(ingest: Ingest, tables: Tables, visit: Callable[..., None]) -> None:

@@ -21,7 +21,7 @@ from app.core.actor import Actor, Origin, act_as, set_origin
 from app.core.clock import now
 from app.core.extensions import db
 from tests.accounts.test_workspaces import member_of, shared, write
-from tests.api.shape import always, fields, problem
+from tests.api.shape import always
 from tests.clients import Api
 
 FIELDS = [
@@ -188,34 +188,6 @@ FILTERS: dict[str, tuple[Callable[[], str], list[str]]] = {
 
 @pytest.mark.databases
 @pytest.mark.usefixtures("entries")
-@pytest.mark.parametrize("name", FILTERS)
-def test_filters(api: Api, name: str) -> None:
-    query, found = FILTERS[name]
-    assert actions(api, query()) == found
-
-
-@pytest.mark.parametrize("name", ["group", "action", "datetime_start", "datetime_end", "order_by"])
-def test_what_cant_be_asked(api: Api, name: str) -> None:
-    assert fields(problem(api.get(f"/audit?{name}=nonsense"), 422)) == {name}
-
-
-def test_pages(api: Api, alice: User) -> None:
-    entry = {"action": "sign_out", "account_id": alice.id, "datetime": now()}
-    db.session.execute(insert(AuditEntry), [entry] * 25)
-    db.session.commit()
-    seen: list[int] = []
-    for page in (1, 2, 3):
-        answer = api.get(f"/audit?action=sign_out&results_per_page=10&page={page}")
-        assert answer.json["meta"] == {"page": page, "results_per_page": 10, "total": 25, "total_pages": 3}
-        seen += [one["id"] for one in answer.json["data"]]
-    assert seen == sorted(set(seen))
-    assert len(seen) == 25
-    assert answer.json["links"]["next"] is None
-    assert 'rel="prev"' in answer.headers["Link"]
-
-
-def test_nothing_changes_it(api: Api) -> None:
-    for method in ("POST", "DELETE", "PUT"):
-        answer = api.open(method, "/audit")
-        problem(answer, 405)
-        assert answer.headers["Allow"] == "GET, HEAD"
+def test_filters(api: Api) -> None:
+    for name, (query, found) in FILTERS.items():
+        assert actions(api, query()) == found, name

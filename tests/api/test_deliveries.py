@@ -104,15 +104,6 @@ def test_a_test_that_fails_says_why_and_is_not_tried_again(
     assert api.get(f"/notification-handlers/{id_}/deliveries?status=pending").json["meta"]["total"] == 0
 
 
-def test_a_test_of_what_is_gone_does_not_switch_it_off(
-    api: Api, make_hook: Callable[..., int], web: WebReceiver
-) -> None:
-    web.answers.append(Says(410))
-    id_ = make_hook()
-    assert api.post(f"/notification-handlers/{id_}/test").json["data"]["status"] == "failed"
-    assert api.get(f"/notification-handlers/{id_}").json["data"]["is_enabled"] is True
-
-
 def test_the_answer_is_there_although_the_receiver_hangs(
     api: Api, make_hook: Callable[..., int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -163,23 +154,6 @@ def test_the_log_is_a_list_like_all_lists(api: Api, make_hook: Callable[..., int
     assert [row["id"] for row in rising] == sorted(row["id"] for row in rising)
     for query in ("status=lost", "type=nothing", "order_by=name", "page=0"):
         problem(api.get(f"/notification-handlers/{id_}/deliveries?{query}"), 422)
-
-
-def test_nobody_elses(
-    api: Api, make_api: Callable[..., Api], bob: User, make_hook: Callable[..., int]
-) -> None:
-    id_, stranger = make_hook(), make_api(bob)
-    for path, verb in (("deliveries", stranger.get), ("test", stranger.post), ("secret", stranger.post)):
-        problem(verb(f"/notification-handlers/{id_}/{path}"), 404)
-    reader = make_api(bob, "read")
-    problem(reader.post(f"/notification-handlers/{id_}/test"), 403)
-
-
-def test_methods(api: Api, make_hook: Callable[..., int]) -> None:
-    id_ = make_hook()
-    for path, method in (("deliveries", "POST"), ("test", "GET"), ("secret", "GET")):
-        problem(api.open(method, f"/notification-handlers/{id_}/{path}"), 405)
-    assert api.get(f"/notification-handlers/{id_}/deliveries/").status_code == 200
 
 
 def test_what_a_read_only_key_sees(api: Api, make_api: Callable[..., Api], alice: User) -> None:

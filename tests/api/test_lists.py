@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
+from itertools import cycle
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlsplit
 
 import pytest
 
 from app.accounts.models import User
-from tests.api.shape import always, fields, problem
+from tests.api.shape import fields, problem
 from tests.clients import Api
 
 MAKERS = {
@@ -21,7 +22,6 @@ MAKERS = {
     "/projects": "make_project",
     "/domains": "make_domain",
 }
-WITHOUT_TYPE = {"/projects", "/domains"}
 Make = Callable[..., Any]
 
 
@@ -45,18 +45,6 @@ def page_of(address: str | None) -> int | None:
     return int(dict(parse_qsl(urlsplit(address).query))["page"]) if address else None
 
 
-def test_an_empty_list(api: Api, path: str) -> None:
-    answer = api.get(path)
-    always(answer)
-    here = f"http://localhost/api{path}?page=1"
-    assert answer.json == {
-        "data": [],
-        "meta": {"page": 1, "results_per_page": 25, "total": 0, "total_pages": 1},
-        "links": {"first": here, "last": here, "next": None, "prev": None, "self": here},
-    }
-    assert list(answer.json) == ["data", "meta", "links"]
-
-
 def test_only_ones_own_rows_by_id(api: Api, path: str, make: Make, alice: User, bob: User) -> None:
     mine = [make(alice).id for _ in range(3)]
     make(bob)
@@ -75,9 +63,8 @@ PAGES = {
 }
 
 
-@pytest.mark.databases
-@pytest.mark.parametrize("path", ["/pixels"])
-def test_pages(api: Api, path: str, make_pixel: Make, alice: User) -> None:
+def test_pages(api: Api, make_pixel: Make, alice: User) -> None:
+    path = "/pixels"
     everything = [make_pixel(alice).id for _ in range(21)]
     seen = []
     for page, (rows, following, before) in PAGES.items():
@@ -100,72 +87,33 @@ def test_pages(api: Api, path: str, make_pixel: Make, alice: User) -> None:
     assert seen == everything
 
 
-@pytest.mark.parametrize("size", [10, 25, 50, 100, 250, 500, 1000])
-def test_each_size(api: Api, size: int) -> None:
-    assert api.get(f"/links?results_per_page={size}").json["meta"]["results_per_page"] == size
-
-
-BAD = {
-    "page": ["0", "-1", "", "x", "1.0", "1e3", "١", "9223372036854775808", " 1"],
-    "results_per_page": ["11", "0", "", "-25", "x", "1001", "25.0", "++25", "025"],
-    "order_by": ["nonsense", "password", "id; drop"],
-    "order_type": ["nonsense", "up"],
-    "type": ["nonsense"],
-}
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [(name, value) for name, values in BAD.items() for value in values]
-)
-def test_bad_parameters(api: Api, path: str, name: str, value: str) -> None:
-    if name == "type" and path in WITHOUT_TYPE:
-        assert ids(api.get(path, query_string={name: value})) == []
-        return
-    assert fields(problem(api.get(path, query_string={name: value}), 422)) == {name}
-
-
-def test_every_bad_parameter_is_named_at_once(api: Api) -> None:
-    asked = {
-        "page": "0",
-        "results_per_page": "11",
-        "order_by": "x",
-        "order_type": "x",
-        "is_enabled": "x",
-        "type": "x",
-    }
-    asked |= {"project_id": "x", "pixel_id": "-1", "datetime_start": "x", "search": "a", "search_by": "x"}
-    assert fields(problem(api.get("/links", query_string=asked), 422)) == set(asked) - {"search"}
-
-
 @pytest.mark.parametrize("query", ["search=%00", "search=%ff", "x%00=1", "page=%ED%A0%80"])
-def test_a_query_that_can_not_be_read(api: Api, path: str, query: str) -> None:
-    problem(api.get(f"{path}?{query}"), 400)
-
-
-def test_the_last_of_two_wins_and_others_are_ignored(api: Api, path: str) -> None:
-    assert api.get(f"{path}?page=x&page=2&nonsense=1").json["meta"]["page"] == 2
+def test_a_query_that_can_not_be_read(api: Api, query: str) -> None:
+    for path in MAKERS:
+        problem(api.get(f"{path}?{query}"), 400)
 
 
 @pytest.mark.databases
-@pytest.mark.parametrize("path", list(MAKERS))
-@pytest.mark.parametrize("character", ["a", "%", "\\", "\U0001f600"])
-def test_a_long_search_is_refused_and_a_shorter_one_is_not(api: Api, path: str, character: str) -> None:
+def test_a_long_search_is_refused_and_a_shorter_one_is_not(api: Api) -> None:
     """Tries the longest search that fits into a query, and one that a database would refuse as a pattern."""
-    longest = min(2048, 3400 // len(quote(character)))
-    assert ids(api.get(path, query_string={"search": character * longest})) == []
-    assert fields(problem(api.get(path, query_string={"search": "a" * 2049}), 422)) == {"search"}
-    problem(api.get(path, query_string={"search": character * 50_000}), 422)
+    for path, character in zip(MAKERS, cycle(["a", "%", "\\", "\U0001f600"]), strict=False):
+        longest = min(2048, 3400 // len(quote(character)))
+        assert ids(api.get(path, query_string={"search": character * longest})) == []
+        assert fields(problem(api.get(path, query_string={"search": "a" * 2049}), 422)) == {"search"}
+        problem(api.get(path, query_string={"search": character * 50_000}), 422)
 
 
-def test_a_long_query_is_refused(api: Api, path: str) -> None:
+def test_a_long_query_is_refused(api: Api) -> None:
     """Unknown parameters count as well, because the links to other pages repeat them."""
-    problem(api.get(path, query_string={"x": "a" * 3499}), 422)
-    problem(api.get(path, query_string="x=1&" * 1001), 422)
+    for path in MAKERS:
+        problem(api.get(path, query_string={"x": "a" * 3499}), 422)
+        problem(api.get(path, query_string="x=1&" * 1001), 422)
 
 
-def test_the_link_header_is_short(api: Api, path: str, make: Make, alice: User) -> None:
+def test_the_link_header_is_short(api: Api, make_pixel: Make, alice: User) -> None:
+    path = "/pixels"
     for _ in range(25):
-        make(alice)
+        make_pixel(alice)
     answer = api.get(f"{path}?results_per_page=10&page=2")
     assert re.findall('rel="([a-z]+)"', answer.headers["Link"]) == ["next", "prev", "first", "last", "self"]
     long = {"results_per_page": 10, "page": 2, "x": "a" * 3400}
@@ -174,11 +122,6 @@ def test_the_link_header_is_short(api: Api, path: str, make: Make, alice: User) 
     assert len(answer.headers["Link"]) <= 8000
     for name in ("next", "prev"):
         assert f'<{answer.json["links"][name]}>; rel="{name}"' in answer.headers["Link"]
-
-
-def test_an_empty_filter_filters_nothing(api: Api, path: str, make: Make, alice: User) -> None:
-    make(alice)
-    assert len(ids(api.get(f"{path}?search=&type=&is_enabled=&order_by=&order_type="))) == 1
 
 
 @pytest.mark.databases
@@ -201,8 +144,7 @@ def test_search_is_literal_and_without_case(api: Api, make_link: Make, alice: Us
 
 
 @pytest.mark.databases
-@pytest.mark.parametrize("stored", ["NFC", "NFD"])
-@pytest.mark.parametrize("asked", ["NFC", "NFD"])
+@pytest.mark.parametrize(("stored", "asked"), [("NFC", "NFD"), ("NFD", "NFC")])
 def test_search_finds_composed_and_decomposed(
     api: Api, alice: User, make_link: Make, make_pixel: Make, make_handler: Make, make_project: Make, stored: str, asked: str
 ) -> None:  # fmt: skip
@@ -217,11 +159,6 @@ def test_search_finds_composed_and_decomposed(
     for path, row in rows.items():
         assert ids(api.get(path, query_string={"search": search})) == [row.id], path
         assert ids(api.get(path, query_string={"search": "cafe ol"})) == [], path
-
-
-def test_a_whole_number_with_a_sign_is_one(api: Api) -> None:
-    assert api.get("/links", query_string={"results_per_page": "+25", "page": "+1"}).status_code == 200
-    problem(api.get("/links", query_string={"results_per_page": "+24"}), 422)
 
 
 @pytest.mark.databases
@@ -260,21 +197,6 @@ def test_orders(api: Api, make_link: Make, alice: User, count_clicks: Callable[[
         "order_by=link_id&order_type=DESC": [third, second, first],
     }.items():
         assert ids(api.get(f"/links?{query}")) == expected, query
-
-
-@pytest.mark.parametrize(
-    ("path", "name"),
-    [
-        ("/pixels", "pixel_id"),
-        ("/notification-handlers", "notification_handler_id"),
-        ("/projects", "project_id"),
-    ],
-)
-def test_orders_of_the_others(api: Api, path: str, make: Make, alice: User, name: str) -> None:
-    numbers = [make(alice, name=text).id for text in ("b", "a")]
-    assert ids(api.get(f"{path}?order_by=name")) == numbers[::-1]
-    assert ids(api.get(f"{path}?order_by={name}&order_type=DESC")) == numbers[::-1]
-    assert ids(api.get(f"{path}?search=B")) == numbers[:1]
 
 
 def test_rows_added_while_somebody_pages_are_not_missed(api: Api, make_pixel: Make, alice: User) -> None:

@@ -65,14 +65,6 @@ def test_newest_first_by_type_and_in_pages(api: Api) -> None:
     assert [one["field"] for one in problem(api.get("/trash?type=user"), 422)] == ["type"]
 
 
-def test_the_whole_row_where_it_is_preferred(api: Api) -> None:
-    _, entry = deleted(api, *ROWS["link"][:1], **ROWS["link"][1])
-    wish = {"Prefer": "return=representation"}
-    answer = api.post(f"/trash/{entry['id']}/restore", headers=wish)
-    assert answer.headers["Preference-Applied"] == "return=representation"
-    assert answer.json["data"]["title"] == "Back"
-
-
 def test_a_link_whose_alias_is_taken_needs_another(api: Api) -> None:
     id_, entry = deleted(api, "/links", location_url=HERE, url="wanted")
     made(api, "/links", location_url=HERE, url="wanted")
@@ -81,12 +73,6 @@ def test_a_link_whose_alias_is_taken_needs_another(api: Api) -> None:
     assert problem(api.post(f"/trash/{entry['id']}/restore", {"url": "a b"}), 422)[0]["field"] == "url"
     assert api.post(f"/trash/{entry['id']}/restore", {"url": "another"}).status_code == 200
     assert api.get(f"/links/{id_}").json["data"]["url"] == "another"
-
-
-def test_an_empty_alias_is_a_random_one(api: Api) -> None:
-    id_, entry = deleted(api, "/links", location_url=HERE, url="once")
-    assert api.post(f"/trash/{entry['id']}/restore", json={"url": ""}).status_code == 200
-    assert len(api.get(f"/links/{id_}").json["data"]["url"]) == 7
 
 
 def test_a_stranger_and_a_reading_key_restore_nothing(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import re
 from collections.abc import Callable, Iterable
 from importlib.resources import files
@@ -13,9 +12,7 @@ from flask import Flask
 from playwright.sync_api import Browser, Page, expect
 
 from app.accounts.models import User
-from app.core.clock import now
-from app.dashboard.links.states import STATES
-from app.links.models import DestinationCheck, LimitCounter, Link
+from app.links.models import Link
 from app.notifications.models import DeliveryAttempt
 from app.notifications.outbox import deliver
 
@@ -200,65 +197,6 @@ def test_dialogs_menus_and_messages(theme: Any, desk: Page, site: str, rows: dic
     desk.get_by_role("dialog").get_by_role("button", name="Delete handler").click()
     expect(desk.get_by_role("status").filter(has_text="is deleted.")).to_be_visible()
     found["message"] = violations(desk)
-    assert {where: what for where, what in found.items() if what} == {}
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_list_in_every_state_and_what_it_opens(
-    theme: Any, desk: Page, site: str, alice: User, factory: Any, rows: dict[str, int]
-) -> None:
-    """Rows of every state, keys, many at once, a list with wrong lines, history and trash."""
-    desk.emulate_media(color_scheme=theme, reduced_motion="reduce")
-    day = dt.timedelta(days=1)
-    factory.link(alice, "soon", schedule=True, start_date=now() + day)
-    factory.link(alice, "over", schedule=True, end_date=now() - day)
-    factory.session.add(LimitCounter(link_id=factory.link(alice, "used", clicks_limit=1).id, clicks=1))
-    broken = factory.link(alice, "broken")
-    times = {"failing_since": now(), "due": now(), "planned": now()}
-    times |= {"checked_datetime": now(), "reason": "The name of the server could not be resolved."}
-    factory.session.add(DestinationCheck(link_id=broken.id, url=broken.location_url, failures=3, **times))
-    factory.session.commit()
-    found = {}
-
-    def look(where: str) -> None:
-        for width in (1280, 320):
-            desk.set_viewport_size({"width": width, "height": 700})
-            found[f"{where}, {width}"] = [*violations(desk), *sideways(desk)]
-
-    desk.goto(f"{site}/dashboard/links/")
-    for state in filter(lambda state: state.needs_look, STATES.values()):
-        expect(desk.locator(".row .badge", has_text=str(state.word)).first).to_be_visible()
-    look("states")
-    desk.locator(".side .more > summary").press("Enter")
-    expect(desk.locator(".side .more").get_by_role("link", name="Account")).to_be_visible()
-    look("more pages")
-    desk.goto(f"{site}/dashboard/links/?state=failing")
-    expect(desk.locator("#rows > .row")).to_have_count(1)
-    desk.set_viewport_size({"width": 1280, "height": 700})
-    desk.keyboard.press("?")
-    expect(desk.get_by_role("dialog")).to_contain_text("Keyboard shortcuts")
-    look("keys")
-    desk.keyboard.press("Escape")
-    desk.get_by_role("link", name="Edit 127").click()
-    expect(desk.get_by_role("dialog")).to_contain_text("has not answered correctly")
-    look("failing")
-    desk.keyboard.press("Escape")
-    desk.locator("#rows input[name=ids]").check(force=True)
-    look("selected")
-    for do in ("Change", "Delete"):
-        desk.get_by_role("form", name="What is selected").get_by_role("button", name=do).click()
-        expect(desk.get_by_role("dialog")).to_contain_text(f"{do} 1 link")
-        look(f"many, {do}")
-        desk.keyboard.press("Escape")
-    for page in (f"links/{broken.id}/history", "trash/"):
-        desk.goto(f"{site}/dashboard/{page}")
-        look(page)
-    desk.goto(f"{site}/dashboard/links/")
-    desk.get_by_role("link", name="Bulk create").click()
-    desk.get_by_label("Destinations").fill("https://example.com/\nnot one")
-    desk.get_by_role("button", name="Create links").click()
-    expect(desk.get_by_role("button", name="Line 2")).to_be_visible()
-    look("wrong lines")
     assert {where: what for where, what in found.items() if what} == {}
 
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 from sqlalchemy import insert, select
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
-from app.accounts.workspaces import access_of
 from app.analytics.engine import open_engine
 from app.analytics.models import Click, Counter
 from app.core.clock import now
@@ -34,14 +33,6 @@ def wide(desk: Page, request: pytest.FixtureRequest) -> Page:
     """The list of links on a wide screen and on a phone's."""
     desk.set_viewport_size({"width": request.param, "height": 800})
     return desk
-
-
-@pytest.fixture
-def plain(browser: Browser, alice: User, sign_in: Callable[[BrowserContext, User], Page]) -> Iterator[Page]:
-    """The list of links without JavaScript."""
-    context = browser.new_context(java_script_enabled=False)
-    yield sign_in(context, alice)
-    context.close()
 
 
 @pytest.fixture
@@ -120,66 +111,6 @@ def test_a_rename_says_what_breaks_at_once_and_asks(
     assert alias_of(session, old) == "new"
 
 
-def test_a_rename_that_is_taken_back_says_nothing(desk: Page, site: str, old: Link) -> None:
-    dialog = open_form(desk, site, old.id)
-    said = dialog.locator('[data-cautions="url"]')
-    for typed, is_said in (("new", True), ("OLD", False), ("", True), ("old", False)):
-        dialog.get_by_label("Short link").fill(typed)
-        expect(said).to_have_text(re.compile("stop working" if is_said else r"^\s*$"))
-
-
-def test_who_is_faster_than_the_preview_is_asked_by_the_answer(
-    desk: Page, site: str, old: Link, session: scoped_session[Session]
-) -> None:
-    dialog = open_form(desk, site, old.id)
-    desk.route("**/preview", lambda route: route.fulfill(status=204))
-    dialog.get_by_label("Short link").fill("new")
-    desk.keyboard.press("Enter")
-    box = dialog.get_by_role("checkbox", name="Change it all the same")
-    expect(box).to_be_focused()
-    expect(dialog.get_by_label("Short link")).to_have_value("new")
-    assert alias_of(session, old) == "old"
-    desk.keyboard.press("Space")
-    desk.keyboard.press("Enter")
-    expect(desk.get_by_role("status").filter(has_text="/new is saved.")).to_be_visible()
-    assert alias_of(session, old) == "new"
-
-
-def test_a_rename_asks_without_javascript(
-    plain: Page, site: str, old: Link, session: scoped_session[Session]
-) -> None:
-    plain.goto(f"{site}/dashboard/links/{old.id}")
-    plain.get_by_label("Short link").fill("new")
-    plain.get_by_role("button", name="Save link").click()
-    expect(plain.get_by_text("It had 1,204 clicks; the last one 2 hours ago.")).to_be_visible()
-    assert alias_of(session, old) == "old"
-    plain.get_by_role("checkbox", name="Change it all the same").check()
-    plain.get_by_role("button", name="Save link").click()
-    expect(plain.get_by_role("status").filter(has_text="/new is saved.")).to_be_visible()
-    assert alias_of(session, old) == "new"
-
-
-def test_the_history_asks_before_it_renames(
-    wide: Page, site: str, old: Link, session: scoped_session[Session]
-) -> None:
-    dialog = open_form(wide, site, old.id)
-    for alias in ("second", "third"):
-        dialog.get_by_label("Short link").fill(alias)
-        dialog.get_by_role("checkbox", name="Change it all the same").check()
-        dialog.get_by_role("button", name="Save link").click()
-        expect(wide.get_by_role("status").filter(has_text=f"/{alias} is saved.")).to_be_visible()
-        dialog = open_form(wide, site, old.id)
-    dialog.get_by_role("link", name="History").click()
-    dialog.get_by_role("button", name="Restore this version of").first.click()
-    expect(dialog.get_by_role("alert")).to_contain_text("/third stop working.")
-    again = dialog.get_by_role("button", name="Restore it all the same")
-    expect(again).to_be_focused()
-    accessible(wide)
-    wide.keyboard.press("Enter")
-    expect(wide.get_by_role("status").filter(has_text="/second is restored.")).to_be_visible()
-    assert alias_of(session, old) == "second"
-
-
 # ------------------------------------------------------------------ schedule
 
 
@@ -207,23 +138,6 @@ def test_an_end_in_the_past_is_said_while_it_is_typed(
     expect(wide.get_by_role("status").filter(has_text="/sale is saved.")).to_be_visible()
     session.rollback()
     assert session.get_one(Link, link.id).expiration_url == AFTER
-
-
-def test_an_end_in_the_past_is_asked_once_without_javascript(
-    plain: Page, site: str, session: scoped_session[Session]
-) -> None:
-    plain.goto(f"{site}/dashboard/links/new")
-    plain.get_by_label("Destination", exact=True).first.fill("example.com")
-    fold(plain, "Schedule & limits")
-    plain.get_by_role("switch", name="Schedule").check()
-    plain.locator("[name=end_date]").fill("2021-01-01T00:00")
-    plain.get_by_role("button", name="Create link").click()
-    expect(plain.get_by_text("Visitors will get the “expired” page at once.")).to_be_visible()
-    expect(plain.locator("[name=end_date]")).not_to_have_attribute("aria-invalid", "true")
-    session.rollback()
-    assert session.scalars(select(Link)).all() == []
-    plain.get_by_role("button", name="Create link").click()
-    expect(plain.get_by_role("status").filter(has_text="is created.")).to_be_visible()
 
 
 CLOSED: dict[str, tuple[dict[str, Any], str]] = {
@@ -267,20 +181,6 @@ def test_every_preview_says_that_a_link_is_over(
         expect(desk.locator(".preview .notice, .qr-standing")).to_have_count(0)
 
 
-def test_the_preview_follows_the_switch(
-    wide: Page, alice: User, site: str, make_link: Callable[..., Link]
-) -> None:
-    link = make_link(alice, "sale")
-    dialog = open_form(wide, site, link.id)
-    preview = dialog.get_by_role("complementary", name="Preview")
-    fold(dialog, "Address")
-    dialog.get_by_role("switch", name="On").uncheck()
-    expect(preview).to_contain_text("This link is off.")
-    expect(preview).to_contain_text("Redirects to, once it is active")
-    dialog.get_by_role("switch", name="On").check()
-    expect(preview).not_to_contain_text("This link is off.")
-
-
 # --------------------------------------------------------------------- alias
 
 
@@ -318,35 +218,3 @@ def test_the_alias_is_seen_shuffled_and_given(
     expect(wide.get_by_role("status").filter(has_text=f"/{third} is created.")).to_be_visible()
     session.rollback()
     assert session.scalars(select(Link.url)).one() == third
-
-
-def test_a_proposal_that_is_taken_meanwhile_is_no_error(
-    desk: Page, bob: User, make_link: Callable[..., Link], alice: User, session: scoped_session[Session]
-) -> None:
-    desk.keyboard.press("c")
-    dialog = desk.get_by_role("dialog")
-    dialog.get_by_label("Destination", exact=True).fill("example.com")
-    field = dialog.get_by_label("Short link")
-    expect(dialog.locator("aside .location")).to_have_text("https://example.com")
-    desk.route("**/preview", lambda route: route.fulfill(status=204))
-    lost = field.get_attribute("placeholder") or ""
-    make_link(bob, lost)
-    dialog.get_by_role("button", name="Create link").click()
-    expect(desk.get_by_role("status").filter(has_text="is created.")).to_be_visible()
-    session.rollback()
-    given = session.scalars(select(Link.url).where(Link.workspace_id == access_of(alice).workspace_id)).one()
-    assert RANDOM.fullmatch(given)
-    assert given != lost
-
-
-def test_a_duplicate_and_a_page_without_javascript_have_a_proposal(
-    plain: Page, alice: User, site: str, make_link: Callable[..., Link], session: scoped_session[Session]
-) -> None:
-    link = make_link(alice, "first")
-    plain.goto(f"{site}/dashboard/links/new?copy={link.id}")
-    proposed = plain.get_by_label("Short link").get_attribute("placeholder")
-    expect(plain.get_by_role("button", name="Another random one")).to_be_hidden()
-    plain.get_by_role("button", name="Create link").click()
-    expect(plain.get_by_role("status").filter(has_text=f"/{proposed} is created.")).to_be_visible()
-    session.rollback()
-    assert proposed in session.scalars(select(Link.url)).all()

@@ -15,7 +15,7 @@ from app.accounts.workspaces import access_of
 from app.dashboard.links import bulk as links_bulk
 from app.dashboard.links import bulk_preview
 from app.links.models import Link
-from tests.browser.test_accessibility import opened, seen, sideways, violations
+from tests.browser.test_accessibility import sideways, violations
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
 WIDTHS = pytest.mark.parametrize("width", [1280, 390])
@@ -74,83 +74,6 @@ def test_200_destinations_are_replaced_and_come_back(
     desk.get_by_role("status").get_by_role("button", name="Undo").click()
     expect(desk.get_by_role("status").filter(has_text="200 links are as they were.")).to_be_visible()
     assert destinations(session, alice) == before
-
-
-def test_by_keys_alone(
-    desk: Page, alice: User, make_link: Callable[..., Link], session: scoped_session[Session]
-) -> None:
-    for name in ("fig", "pear"):
-        make_link(alice, name, location_url=f"https://old.example/{name}")
-    desk.reload()
-    desk.keyboard.press("j")
-    desk.keyboard.press("Control+a")
-    desk.get_by_role("button", name="Find and replace").focus()
-    desk.keyboard.press("Enter")
-    dialog = desk.get_by_role("dialog")
-    expect(dialog.get_by_label("Find", exact=True)).to_be_focused()
-    desk.keyboard.type("OLD.")
-    desk.keyboard.press("Tab")
-    desk.keyboard.type("new.")
-    desk.keyboard.press("Enter")
-    expect(dialog.get_by_text("None of these links changes.")).to_be_visible()
-    expect(dialog.get_by_role("button", name="Change")).to_have_count(0)
-    dialog.get_by_role("button", name="Back").press("Enter")
-    expect(dialog.get_by_label("Find", exact=True)).to_have_value("OLD.")
-    expect(dialog.get_by_label("Replace with")).to_have_value("new.")
-    dialog.get_by_label("Ignore case").press("Space")
-    dialog.get_by_label("Find", exact=True).press("Enter")
-    dialog.get_by_role("button", name="Change 2 links").press("Enter")
-    expect(row(desk, "fig")).to_contain_text("https://new.example/fig")
-    desk.keyboard.press("Control+z")
-    expect(row(desk, "fig")).to_contain_text("https://old.example/fig")
-    assert set(destinations(session, alice).values()) == {
-        "https://old.example/fig",
-        "https://old.example/pear",
-    }
-
-
-@WIDTHS
-def test_wrong_results_are_told_and_the_rest_is_changed(
-    desk: Page,
-    alice: User,
-    make_link: Callable[..., Link],
-    session: scoped_session[Session],
-    site: str,
-    monkeypatch: pytest.MonkeyPatch,
-    width: int,
-) -> None:
-    """Long lists come in parts. Empty is typed in place of the host: those without another one are wrong."""
-    monkeypatch.setattr(bulk_preview, "ROWS", 2)
-    for n in range(5):
-        make_link(
-            alice, f"n{n}", location_url=f"https://old.example/{n}" if n else "https://old.example@x.test/"
-        )
-    desk.set_viewport_size({"width": width, "height": 800})
-    desk.reload()
-    select_all(desk, 5).get_by_role("button", name="Find and replace").click()
-    dialog = desk.get_by_role("dialog")
-    dialog.get_by_label("Find", exact=True).fill("old.example")
-    dialog.get_by_role("button", name="Preview changes").click()
-    rows = dialog.get_by_role("list", name="Changes").locator("li:not(#preview-more)")
-    expect(rows).to_have_count(2)
-    expect(dialog.get_by_role("status")).to_contain_text("4 can't be changed")
-    expect(rows.nth(1)).to_contain_text("This address has no host")
-    dialog.get_by_role("button", name="Show more").press("Enter")
-    expect(rows).to_have_count(4)
-    expect(rows.nth(2)).to_be_focused()
-    assert [*violations(desk, "dialog"), *sideways(desk)] == []
-    dialog.get_by_role("button", name="Show only what can't be changed").click()
-    expect(rows.first).to_contain_text("/n1")
-    dialog.get_by_role("button", name="Show all changes").click()
-    expect(rows.first).to_contain_text("/n0")
-    dialog.get_by_role("button", name="Change 1 link").click()
-    expect(dialog.get_by_role("heading", name="1 done, 4 failed")).to_be_visible()
-    expect(dialog.get_by_role("listitem").filter(has_text="/n1")).to_contain_text("This address has no host")
-    assert destinations(session, alice)["n0"] == "https://@x.test/"
-    assert [*violations(desk, "dialog"), *sideways(desk)] == []
-    dialog.get_by_role("button", name="Undo").click()
-    expect(desk.get_by_role("status").filter(has_text="1 link is as it was.")).to_be_visible()
-    assert destinations(session, alice)["n0"] == "https://old.example@x.test/"
 
 
 def test_long_work_shows_its_progress_and_later_changes_stay(
@@ -231,80 +154,7 @@ def test_utm_values_and_targeting(
     assert settings(session, "pear") == (None, None, "browser_language", [["de", "https://de.example/"]])
 
 
-def test_each_page_is_accessible(desk: Page, alice: User, make_link: Callable[..., Link]) -> None:
-    """By axe, in both themes, on a desktop's screen and on a phone's."""
-    make_link(
-        alice, "a" * 200, location_url="https://old.example/" + "x" * 3000, targeting_type="country_code"
-    )
-    make_link(alice, "wrong", location_url="https://old.example")
-    desk.reload()
-    select_all(desk, 2).get_by_role("button", name="Find and replace").click()
-    dialog = desk.get_by_role("dialog")
-    expect(dialog.get_by_role("heading", name="Find and replace in 2 links")).to_be_visible()
-    found = {"find": seen(desk)}
-    dialog.get_by_role("button", name="Preview changes").click()
-    expect(dialog.get_by_text("Type what to find.")).to_be_visible()
-    found["nothing to find"] = seen(desk)
-    dialog.get_by_label("Find", exact=True).fill("old.example/")
-    dialog.get_by_label("Replace with").fill("new.example/")
-    dialog.get_by_role("button", name="Preview changes").click()
-    expect(dialog.get_by_role("list", name="Changes")).to_be_visible()
-    found["preview"] = seen(desk)
-    dialog.get_by_role("button", name="Cancel").click()
-    desk.locator("#many").get_by_role("button", name="Change").click()
-    expect(dialog.get_by_role("heading", name="Change 2 links")).to_be_visible()
-    opened(desk)
-    dialog.get_by_label("Targeting", exact=True).select_option("Remove lines")
-    dialog.get_by_label("Target by").select_option("Country")
-    for name in ("UTM source", "UTM medium", "UTM campaign", "Expiration URL"):
-        dialog.get_by_label(name, exact=True).select_option("Set on all")
-    found["change"] = seen(desk)
-    assert {page: what for page, what in found.items() if what} == {}
-
-
 def settings(session: scoped_session[Session], name: str) -> Any:
     session.rollback()
     link = session.scalars(select(Link).where(Link.url == name)).one()
     return link.utm_source, link.utm_medium, link.targeting_type, link.targeting
-
-
-@pytest.mark.parametrize("name", ["Turn off", "Delete"])
-def test_what_is_done_at_once_is_undone_by_keys(
-    desk: Page, alice: User, make_link: Callable[..., Link], session: scoped_session[Session], name: str
-) -> None:
-    for alias in ("fig", "pear"):
-        make_link(alice, alias)
-    desk.reload()
-    desk.keyboard.press("j")
-    desk.keyboard.press("Control+a")
-    desk.locator("#many").get_by_role("button", name=name).press("Enter")
-    if name == "Delete":
-        desk.get_by_role("dialog").get_by_role("button", name="Delete 2 links").press("Enter")
-    undo = desk.get_by_role("status").get_by_role("button", name="Undo")
-    expect(undo).to_be_visible()
-    desk.keyboard.press("Control+z")
-    expect(undo).to_have_count(0)
-    expect(row(desk, "fig")).to_be_visible()
-    expect(row(desk, "fig")).not_to_contain_text("Off")
-    session.rollback()
-    assert set(session.scalars(select(Link.is_enabled))) == {True}
-
-
-def test_without_scripts(
-    browser: Any, alice: User, make_link: Callable[..., Link], session: scoped_session[Session], sign_in: Any
-) -> None:
-    """The same pages, each whole: select, find and replace, preview, apply, undo from the message."""
-    for name in ("fig", "pear"):
-        make_link(alice, name, location_url=f"https://old.example/{name}")
-    with browser.new_context(java_script_enabled=False) as context:
-        page = sign_in(context, alice)
-        page.get_by_role("checkbox", name="fig").check()
-        page.get_by_role("button", name="Find and replace").click()
-        page.get_by_label("Find", exact=True).fill("old.")
-        page.get_by_label("Replace with").fill("new.")
-        page.get_by_role("button", name="Preview changes").click()
-        page.get_by_role("button", name="Change 1 link").click()
-        expect(row(page, "fig")).to_contain_text("https://new.example/fig")
-        expect(row(page, "pear")).to_contain_text("https://old.example/pear")
-        page.get_by_role("button", name="Undo").click()
-        expect(row(page, "fig")).to_contain_text("https://old.example/fig")

@@ -14,7 +14,7 @@ from app.links.models import Link
 from tests.browser.conftest import ELSEWHERE
 from tests.browser.test_accessibility import sideways, violations
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.full]
 HERE = "https://example.com/here"
 PHONE = {"width": 390, "height": 844}
 
@@ -85,17 +85,6 @@ def test_a_phone_shares_a_text(theme: Any, desk: Page, site: str, session: scope
     desk.goto(f"{site}/dashboard/capture/tools")
     found["tools"] = [*violations(desk), *sideways(desk)]
     assert {where: what for where, what in found.items() if what} == {}
-
-
-def test_what_is_wrong_is_said_and_another_address_chosen(desk: Page, site: str) -> None:
-    desk.goto(f"{site}/dashboard/capture?{urlencode({'text': f'{HERE}/1 {HERE}/2', 'title': 'Two'})}")
-    desk.get_by_role("link", name=f"{HERE}/2").click()
-    expect(desk.get_by_label("Destination")).to_have_value(f"{HERE}/2")
-    expect(desk.get_by_label("Title")).to_have_value("Two")
-    desk.get_by_label("Alias").fill("dashboard")
-    desk.get_by_role("button", name="Create and copy").click()
-    expect(desk.get_by_label("Alias")).to_have_attribute("aria-invalid", "true")
-    expect(desk.get_by_label("Alias")).to_be_focused()
 
 
 def test_chromium_can_install_it_with_its_share_target(desk: Page, site: str) -> None:

@@ -78,31 +78,3 @@ def test_what_both_changed_is_asked(
     dialog.get_by_role("button", name="Save link").click()
     expect(dialog).to_be_hidden()
     assert stored(session).location_url == kept
-
-
-def test_in_its_row_both_are_asked(desk: Page, session: scoped_session[Session], link_id: int) -> None:
-    desk.reload()
-    desk.locator("#rows a.name").focus()
-    desk.keyboard.press("w")
-    field = desk.locator(".inplace [name=location_url]")
-    expect(field).to_have_value(OLD)
-    save_elsewhere(desk, link_id, location_url=THEIRS)
-    field.fill(MINE)
-    desk.keyboard.press("Enter")
-    desk.get_by_label("The other: " + THEIRS).check()
-    desk.locator(".inplace").get_by_role("button", name="Save").click()
-    expect(desk.locator(".inplace")).to_have_count(0)
-    assert stored(session).location_url == THEIRS
-
-
-def test_two_that_turn_it_off_turn_it_off(desk: Page, session: scoped_session[Session], link_id: int) -> None:
-    desk.reload()
-    other = desk.context.new_page()
-    other.goto(desk.url)
-    for page in (other, desk):
-        page.locator("#rows a.name").focus()
-        page.keyboard.press("f")
-        expect(page.get_by_role("status").filter(has_text="/old is off.")).to_be_visible()
-    assert not stored(session).is_enabled
-    other.close()
-    assert link_id

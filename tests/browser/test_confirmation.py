@@ -12,9 +12,8 @@ from app.links.models import Link
 from tests.browser.test_visitor_pages import browser_context_args, link, shop, site  # noqa: F401
 from tests.browser.visitors import Shop
 from tests.clients import Api
-from tests.server import BROWSER
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.full]
 TAP: dict[str, Any] = {"clicks_limit": 3, "clicks_limit_confirmation_is_enabled": True}
 
 
@@ -53,23 +52,6 @@ def test_each_tap_uses_up_one_click(
     assert clicks(made) == 2
 
 
-def test_a_page_that_was_gone_back_to_asks_once_more(
-    page: Page,
-    link: Callable[..., Link],  # noqa: F811
-    site: str,  # noqa: F811
-    there: str,
-    clicks: Callable[[Link], int],
-) -> None:
-    made = link("a", **TAP)
-    page.goto(f"{site}/a")
-    for count in (1, 2):
-        page.get_by_role("button", name="Open link").click()
-        page.wait_for_url(there)
-        assert clicks(made) == count
-        page.go_back()
-        expect(page.get_by_role("button", name="Open link")).to_be_visible()
-
-
 def test_a_double_tap_uses_up_one_click(
     page: Page,
     link: Callable[..., Link],  # noqa: F811
@@ -99,20 +81,3 @@ def test_a_frame_is_the_answer_and_a_reload_asks_again(
     page.reload()
     expect(page.get_by_role("button", name="Open link")).to_be_visible()
     assert clicks(made) == 1
-
-
-def test_without_javascript(
-    browser: Any,
-    link: Callable[..., Link],  # noqa: F811
-    site: str,  # noqa: F811
-    there: str,
-    clicks: Callable[[Link], int],
-) -> None:
-    made = link("a", **TAP)
-    context = browser.new_context(java_script_enabled=False, user_agent=BROWSER)
-    page = context.new_page()
-    page.goto(f"{site}/a")
-    page.get_by_role("button", name="Open link").click()
-    page.wait_for_url(there)
-    assert clicks(made) == 1
-    context.close()

@@ -115,21 +115,3 @@ def test_a_forgotten_password(
     assert response
     assert response.status == 410
     look(page, page.get_by_role("heading", name="This invitation is used up"))
-
-
-def test_another_address(desk: Page, alice: User, session: scoped_session[Session]) -> None:
-    desk.get_by_role("link", name="Account").click()
-    desk.get_by_role("link", name="Change the address").click()
-    dialog = desk.get_by_role("dialog")
-    dialog.get_by_label("New e-mail address").fill("alice@new.example")
-    dialog.get_by_label("Current password").fill("not this one")
-    desk.keyboard.press("Enter")
-    expect(dialog.get_by_label("Current password")).to_be_focused()
-    look(desk, dialog.get_by_text("This is not your current password."))
-    dialog.get_by_label("Current password").fill(PASSWORD)
-    desk.keyboard.press("Enter")
-    said = desk.get_by_role("status").filter(has_text="You sign in with alice@new.example from now on.")
-    expect(said).to_be_visible()
-    expect(desk.locator("#email")).to_contain_text("alice@new.example")
-    session.rollback()
-    assert alice.email == "alice@new.example"

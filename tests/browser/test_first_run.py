@@ -7,12 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, expect
 
-from app.accounts.models import User
 from tests.browser.conftest import Watch
 from tests.browser.first_run import DESTINATION, Hand, click_and_see_it, copied, said, set_up_and_create
-from tests.notifications.receivers import WebReceiver
 from tests.server import Server
 
 pytestmark = pytest.mark.browser
@@ -83,44 +81,3 @@ def test_the_first_account_has_the_browsers_language_and_time_zone(
         expect(page.locator("[name=timezone]")).to_have_value("Europe/Berlin")
         expect(page.locator("[name=language]")).to_have_value("de")
     assert watch.complaints == []
-
-
-def test_shortened_and_copied_after_a_paste(
-    own_context: BrowserContext, alice: User, sign_in: Callable[[BrowserContext, User], Page], site: str
-) -> None:
-    page = sign_in(own_context, alice)
-    for where in ("links/", "statistics/"):
-        page.goto(f"{site}/dashboard/{where}")
-        page.evaluate("text => navigator.clipboard.writeText(text)", DESTINATION + where)
-        page.keyboard.press("Control+V")
-        hand = Hand(page)
-        destination = page.get_by_role("dialog").get_by_label("Destination", exact=True)
-        expect(destination).to_have_value(DESTINATION + where)
-        hand.press("Enter")
-        said(page, "is created. Copied.")
-        assert hand.count <= 2
-        assert copied(page).startswith(f"{site}/")
-
-
-@pytest.fixture
-def web() -> Iterator[WebReceiver]:
-    receiver = WebReceiver()
-    yield receiver
-    receiver.stop()
-
-
-@pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
-def test_a_handler_made_and_tested(desk: Page, web: WebReceiver) -> None:
-    """The type suggests a name, which can be changed."""
-    hand = Hand(desk)
-    hand.click(desk.get_by_role("link", name="Handlers"))
-    hand.click(desk.get_by_role("link", name="Create handler"))
-    dialog = desk.get_by_role("dialog")
-    hand.click(dialog.get_by_role("radio", name="Webhook"))
-    hand.types(dialog.get_by_role("group", name="Webhook").get_by_label("Address"), f"{web.url}/hook")
-    hand.press("Enter")
-    said(desk, "Webhook is created.")
-    hand.click(desk.get_by_role("button", name="Test Webhook"))
-    said(desk, "The test has arrived at Webhook.")
-    assert hand.count <= 6
-    assert [heard.path for heard in web.heard] == ["/hook"]

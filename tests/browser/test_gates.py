@@ -60,23 +60,3 @@ def test_by_any_spelling(
     assert page.url == there
     page.goto(f"{site}/{quote(alias)}")
     expect(page.get_by_role("heading", name="This link has been used up")).to_be_visible()
-
-
-def test_a_new_password_closes_it(
-    page: Page,
-    link: Callable[..., Link],  # noqa: F811
-    change: Callable[..., None],  # noqa: F811
-    site: str,  # noqa: F811
-    there: str,
-) -> None:
-    made = link("a", password_hash=hash_password(PASSWORD), password_version=1)
-    link("b", password_hash=hash_password(PASSWORD), password_version=1)
-    page.goto(f"{site}/a")
-    page.get_by_label("Password").fill(PASSWORD)
-    page.keyboard.press("Enter")
-    page.wait_for_url(there)
-    page.goto(f"{site}/b")
-    expect(page.get_by_label("Password")).to_be_visible()
-    change(made, password_hash=hash_password("another"), password_version=2)
-    page.goto(f"{site}/a")
-    expect(page.get_by_label("Password")).to_be_visible()

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session, scoped_session
 from app.notifications.models import NotificationHandler
 from tests.browser.test_accessibility import violations
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.full]
 
 
 @pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (1280, "dark"), (390, "light")])

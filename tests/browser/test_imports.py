@@ -12,9 +12,7 @@ from app.core.config import Settings
 from app.import_export import importer, runs
 from app.import_export.models import LinkImport
 from app.links.models import Link
-from tests.browser.test_accessibility import seen
 from tests.import_export.conftest import bring
-from tests.import_export.test_archive_reader import CARD, FAVICON, links_json, picture, zip_of
 
 __all__ = ["bring"]
 pytestmark = [pytest.mark.browser, pytest.mark.full]
@@ -50,31 +48,6 @@ def test_from_a_file_to_links(desk: Page, session: Any, settings: Settings, tmp_
     expect(desk.get_by_text("Done", exact=True)).to_be_visible()
     session.rollback()
     assert [link.url for link in session.query(Link)] == ["foo"]
-
-
-def test_a_zip_with_pictures(desk: Page, session: Any, settings: Settings, tmp_path: Path) -> None:
-    """A good picture, a bad one, and a link whose password is not in the file."""
-    desk.get_by_role("link", name="Import, export").click()
-    expect(desk.get_by_role("heading", name="Export all links")).to_be_visible()
-    assert seen(desk) == {}
-    rows = [
-        {"url": "good", "cloaking_favicon": FAVICON},
-        {"url": "bad", "cloaking_opengraph": CARD},
-        {"url": "closed", "has_password": True},
-    ]
-    file = tmp_path / "waypost.zip"
-    file.write_bytes(zip_of([links_json(*rows), (FAVICON, picture()), (CARD, b"no picture")]))
-    desk.get_by_label("File", exact=True).set_input_files(file)
-    desk.get_by_role("button", name="Read this file").click()
-    expect(desk.get_by_role("heading", name="waypost.zip")).to_be_visible()
-    desk.get_by_role("button", name="Check all rows").click()
-    expect(desk.get_by_text("Being checked")).to_be_visible()
-    session.rollback()
-    runs.run(session.query(LinkImport).one().id, settings)
-    expect(desk.get_by_role("button", name="Import 2 links")).to_be_visible()
-    expect(desk.get_by_text("Card picture: This must be a whole picture")).to_be_visible()
-    expect(desk.get_by_text("Had a password: It had a password")).to_be_visible()
-    assert seen(desk) == {}
 
 
 def test_left_and_found_again(
@@ -118,45 +91,3 @@ def test_left_and_found_again(
         expect(page.get_by_role("progressbar")).to_have_count(0)
     second.close()
     assert session.query(Link).count() == 40
-
-
-LINKLY = (
-    "id,name,url,full_url,domain,slug,enabled,password,clicks_total,inserted_at\n"
-    "1,Spring,https://example.com/spring,https://l.test/spring,l.test,spring,true,,7,01/02/2024\n"
-    "2,Closed,https://example.com/closed,https://l.test/closed,l.test,closed,true,secret,7,03/04/2024\n"
-    "3,Bad,javascript:alert(1),https://l.test/bad,l.test,bad,true,,7,03/04/2024\n"
-)
-
-
-def test_how_a_file_is_read_is_shown_to_everybody(
-    desk: Page, session: Any, settings: Settings, tmp_path: Path
-) -> None:
-    """Columns, the order of dates that must be chosen, and omitted rows: in both themes, on a phone."""
-    file = tmp_path / "linkly.csv"
-    file.write_text(LINKLY)
-    desk.get_by_role("link", name="Import, export").click()
-    desk.get_by_label("File", exact=True).set_input_files(file)
-    desk.get_by_role("button", name="Read this file").click()
-    expect(desk.get_by_text("3 rows, as Linkly writes them.")).to_be_visible()
-    expect(desk.get_by_label("full_url")).to_have_value("short_url")
-    assert seen(desk) == {}
-    order = desk.get_by_label("Order of day, month and year")
-    desk.get_by_role("button", name="Check all rows").click()
-    expect(order).to_be_focused()  # the browser requires it
-    order.select_option(label="Month first: 01/31/2026")
-    desk.get_by_role("button", name="Check all rows").click()
-    expect(desk.get_by_text("Skipped: id")).to_be_visible()
-    session.rollback()
-    runs.run(session.query(LinkImport).one().id, settings)
-    expect(desk.get_by_role("button", name="Import 2 links")).to_be_visible()
-    assert seen(desk) == {}
-    desk.get_by_role("button", name="Import 2 links").click()
-    expect(desk.get_by_text("In progress", exact=True)).to_be_visible()
-    session.rollback()
-    runs.run(session.query(LinkImport).one().id, settings)
-    expect(desk.get_by_text("Done", exact=True)).to_be_visible()
-    session.rollback()
-    assert {link.url: (link.datetime.month, link.is_enabled) for link in session.query(Link)} == {
-        "spring": (1, True),
-        "closed": (3, False),
-    }

@@ -1,37 +1,11 @@
-"""Use by keyboard alone: making a link with every option, bulk actions, trash and undo."""
+"""Focus of the sign-in: its first field, and the one that is wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, expect
-from sqlalchemy import select
-from sqlalchemy.orm import Session, scoped_session
+from playwright.sync_api import BrowserContext, expect
 
-from app.accounts.models import User
-from app.links.models import Link
-
-pytestmark = pytest.mark.browser
-MOST_STOPS = 120
-FOLDS = ("Organize", "Address", "Schedule & limits", "Protection", "Appearance", "Tracking", "Notifications")
-FOCUSED = "element => element === document.activeElement"
-
-
-def reach(page: Page, goal: Locator, key: str = "Tab") -> Locator:
-    """Move the focus there by Tab alone, and check that the focus is shown."""
-    expect(goal).to_be_visible()
-    for _ in range(MOST_STOPS):
-        if goal.evaluate(FOCUSED):
-            assert goal.evaluate("element => element.matches(':focus-visible')")
-            return goal
-        page.keyboard.press(key)
-    raise AssertionError(f"{goal} is out of reach")
-
-
-def press(page: Page, goal: Locator, key: str = "Enter") -> None:
-    reach(page, goal)
-    page.keyboard.press(key)
+pytestmark = [pytest.mark.browser, pytest.mark.full]
 
 
 @pytest.mark.parametrize("width", [1280, 390])
@@ -47,80 +21,3 @@ def test_the_first_field_of_a_sign_in_has_the_focus(context: BrowserContext, sit
     page.keyboard.press("Enter")
     expect(page.get_by_role("alert")).to_be_visible()
     expect(page.get_by_label("Password")).to_be_focused()
-
-
-@pytest.mark.full
-def test_a_link_with_every_fold(desk: Page, session: scoped_session[Session]) -> None:
-    desk.keyboard.press("c")
-    dialog = desk.get_by_role("dialog", name="Create link")
-    expect(dialog.get_by_label("Destination", exact=True)).to_be_focused()
-    desk.keyboard.type("example.com/a")
-    for fold in FOLDS:
-        summary = dialog.locator("summary", has_text=fold)
-        press(desk, summary)
-        desk.keyboard.press("Tab")
-        inside = summary.locator("xpath=..").locator("input, select, textarea, button, a")
-        assert inside.evaluate_all("all => all.includes(document.activeElement)"), fold
-        desk.keyboard.press("Shift+Tab")
-        press(desk, summary)
-    press(desk, dialog.locator("summary", has_text="Targeting"))
-    reach(desk, dialog.get_by_label("Target visitors by"))
-    desk.keyboard.type("A/B")
-    group = dialog.get_by_role("group", name="A/B split")
-    for number, weight in enumerate(("20", "30", "50"), 1):
-        if number > 1:
-            press(desk, group.get_by_role("button", name="Add a line"))
-            expect(group.get_by_label(f"Weight {number}")).to_be_focused()
-        reach(desk, group.get_by_label(f"Weight {number}"))
-        desk.keyboard.type(weight)
-        desk.keyboard.press("Tab")
-        desk.keyboard.type(f"https://example.com/{weight}")
-    desk.keyboard.press("Alt+ArrowUp")
-    expect(group.get_by_label("Weight 2")).to_have_value("50")
-    press(desk, group.get_by_role("button", name="Move down, line 2"))
-    expect(group.get_by_label("Weight 3")).to_have_value("50")
-    reach(desk, group.get_by_role("button", name="Remove line 2"), "Shift+Tab")
-    desk.keyboard.press("Enter")
-    expect(group.get_by_label("Weight 2")).to_have_value("50")
-    press(desk, dialog.get_by_role("button", name="Create link"))
-    expect(desk.get_by_role("status").filter(has_text="is created.")).to_be_visible()
-    session.rollback()
-    made = session.scalars(select(Link)).one()
-    assert made.targeting == [["20", "https://example.com/20"], ["50", "https://example.com/50"]]
-
-
-@pytest.mark.full
-def test_many_at_once_trash_and_undo(
-    desk: Page, alice: User, make_link: Callable[..., Link], session: scoped_session[Session]
-) -> None:
-    for name in ("fig", "pear", "plum"):
-        make_link(alice, name)
-    desk.reload()
-    rows, dialog = desk.locator("#rows > .row"), desk.get_by_role("dialog")
-    for _ in range(2):
-        desk.keyboard.press("j")
-        desk.keyboard.press("x")
-    bar = desk.locator("#many")
-    expect(bar).to_contain_text("2 selected")
-    press(desk, bar.get_by_role("button", name="Change"))
-    expect(dialog.get_by_role("heading", name="Change 2 links")).to_be_visible()
-    reach(desk, dialog.get_by_label("State"))
-    desk.keyboard.type("Off")
-    press(desk, dialog.get_by_role("button", name="Change 2 links"))
-    expect(rows.filter(has_text="Off")).to_have_count(2)
-    desk.keyboard.press("j")
-    desk.keyboard.press("Delete")
-    expect(rows).to_have_count(2)
-    undo = desk.get_by_role("status").get_by_role("button", name="Undo").last  # the change above has one, too
-    undo.dispatch_event("focusin")  # stops the message's timer, which could end first on a slow machine
-    press(desk, undo)
-    expect(rows).to_have_count(3)
-    desk.keyboard.press("j")
-    desk.keyboard.press("Delete")
-    expect(rows).to_have_count(2)
-    press(desk, desk.get_by_role("navigation").get_by_role("link", name="Trash").first)
-    restore = desk.locator("#rows").get_by_role("button", name="Restore")
-    press(desk, restore)
-    expect(desk.get_by_role("heading", name="The trash is empty")).to_be_visible()
-    session.rollback()
-    assert len(session.scalars(select(Link)).all()) == 3

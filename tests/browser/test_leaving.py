@@ -96,60 +96,9 @@ def test_discarding_leads_where_back_led(listed: Page, width: int) -> None:
     expect(rows(listed)).to_have_count(2)
 
 
-# answers as soon as the question is there
-DISCARD_AT_ONCE = """() => new MutationObserver((_, all) => {
-    const question = document.querySelector("#discard");
-    if (!question.open) return;
-    all.disconnect();
-    question.querySelector("[value=discard]").click();
-}).observe(document.querySelector("#discard"), { attributes: true })"""
-
-
-@WIDTHS
-def test_discarding_at_once_leads_there_too(listed: Page, width: int) -> None:
-    dialog = begin(listed, TYPED)
-    listed.evaluate(DISCARD_AT_ONCE)
-    back(listed)
-    expect(dialog).to_be_hidden()
-    stepped_back(listed)
-    expect(listed).to_have_url(re.compile("search=apple"))
-    back(listed)
-    expect(rows(listed)).to_have_count(2)
-
-
-@pytest.mark.parametrize("width", [1280])
-def test_a_key_right_after_a_dialog_keeps_the_focus(listed: Page, width: int) -> None:
-    """The dialog's own event comes later, and must not take the focus away again."""
-    dialog = begin(listed)
-    listed.evaluate(
-        """() => {
-            document.body.dispatchEvent(new Event("sheet-close"));
-            document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key: "j", bubbles: true }));
-        }"""
-    )
-    expect(dialog).to_be_hidden()
-    stepped_back(listed)  # long after the event
-    expect(rows(listed).first.locator("a.name")).to_be_focused()
-
-
-@WIDTHS
-def test_back_by_two_steps_asks_too(listed: Page, width: int) -> None:
-    """As by a long press on the button: past the dialog's own entry, to a step of the list."""
-    dialog = begin(listed, TYPED)
-    listed.evaluate("setTimeout(() => history.go(-2))")
-    expect(question(listed)).to_be_visible()
-    question(listed).get_by_role("button", name="Keep editing").click()
-    expect(dialog.get_by_label("Destination", exact=True)).to_have_value(TYPED)
-    expect(listed).to_have_url(re.compile("search=apple"))
-    listed.evaluate("setTimeout(() => history.go(-2))")
-    question(listed).get_by_role("button", name="Discard").click()
-    expect(dialog).to_be_hidden()
-    expect(rows(listed)).to_have_count(2)
-    expect(listed).to_have_url(re.compile("/links/$"))
-
-
-@WIDTHS
-@pytest.mark.parametrize("way", ["Escape", "Close", "Cancel", "Create link"])
+@pytest.mark.parametrize(
+    ("width", "way"), [(1280, "Escape"), (390, "Close"), (390, "Cancel"), (1280, "Create link")]
+)
 def test_nothing_is_left_in_the_history(listed: Page, width: int, way: str) -> None:
     """However the dialog was closed, Back leads to the list's step before, and Forward opens nothing."""
     dialog = begin(listed, TYPED if way == "Create link" else "")
@@ -165,52 +114,6 @@ def test_nothing_is_left_in_the_history(listed: Page, width: int, way: str) -> N
     listed.evaluate("setTimeout(() => history.forward())")
     expect(listed).to_have_url(re.compile("search=apple"))
     expect(dialog).to_be_hidden()
-
-
-@WIDTHS
-@pytest.mark.parametrize("timers", [0, 1, 2], ids=["in the same task", "in the next", "while its entry goes"])
-def test_back_right_after_the_dialog_is_closed(listed: Page, width: int, timers: int) -> None:
-    """The dialog's entry may still be in the history: Back leads past it all the same."""
-    dialog = begin(listed)
-    later = "() => history.back()"
-    for _ in range(timers):
-        later = f"() => setTimeout({later})"
-    listed.evaluate(f"document.querySelector('#sheet').addEventListener('close', {later}, {{ once: true }})")
-    listed.keyboard.press("Escape")
-    expect(dialog).to_be_hidden()
-    expect(listed).to_have_url(re.compile("/links/$"))
-    expect(rows(listed)).to_have_count(2)
-    expect(listed.get_by_role("searchbox")).to_have_value("")
-
-
-@WIDTHS
-def test_forward_after_back_opens_no_empty_dialog(listed: Page, width: int) -> None:
-    dialog = begin(listed)
-    back(listed)
-    expect(dialog).to_be_hidden()
-    listed.evaluate("setTimeout(() => history.forward())")
-    stepped_back(listed)
-    expect(dialog).to_be_hidden()
-    expect(rows(listed)).to_have_count(1)
-
-
-@WIDTHS
-def test_reloading_an_untouched_dialog_leaves_no_entry(listed: Page, width: int) -> None:
-    begin(listed)
-    listed.reload()
-    stepped_back(listed)
-    back(listed)
-    expect(listed).to_have_url(re.compile("/links/$"))
-    expect(rows(listed)).to_have_count(2)
-
-
-@WIDTHS
-def test_a_phone_that_closes_without_asking_is_held(listed: Page, width: int) -> None:
-    """Android closes a dialog by its second Back, whatever the page says to it."""
-    dialog = begin(listed, TYPED)
-    listed.evaluate("document.querySelector('#sheet').close()")
-    expect(dialog).to_be_visible()
-    expect(dialog.get_by_label("Destination", exact=True)).to_have_value(TYPED)
 
 
 @WIDTHS

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, CDPSession, FloatRect, Locator, Page, expect
+from playwright.sync_api import Page, expect
 from sqlalchemy import select
 from sqlalchemy.orm import Session, scoped_session
 
@@ -163,78 +162,3 @@ def test_lines_of_who_goes_where_are_named_and_moved(desk: Page, session: scoped
 
 
 # --- dragging: Chromium gets the events of a touch screen and of a pen
-
-
-def finger(hand: CDPSession, type_: str, x: float, y: float) -> None:
-    points = [{"x": x, "y": y}] if type_ in {"touchStart", "touchMove"} else []
-    hand.send("Input.dispatchTouchEvent", {"type": type_, "touchPoints": points})
-
-
-def pen(hand: CDPSession, type_: str, x: float, y: float) -> None:
-    press = {"button": "left", "buttons": int(type_ != "touchEnd"), "clickCount": 1, "pointerType": "pen"}
-    kind = {"touchStart": "mousePressed", "touchMove": "mouseMoved", "touchEnd": "mouseReleased"}[type_]
-    hand.send("Input.dispatchMouseEvent", {"type": kind, "x": x, "y": y, **press})
-
-
-def box(part: Locator) -> FloatRect:
-    """Where a part is, once it stands still: a preview that comes late moves what is below it."""
-    before, found = None, part.bounding_box()
-    while found != before:
-        part.page.wait_for_timeout(100)
-        before, found = found, part.bounding_box()
-    assert found
-    return found
-
-
-def drag(hand: CDPSession, by: Any, grip: Locator, target: Locator, end: str | None = "touchEnd") -> None:
-    """Drag from a handle to the middle of another line, in small steps as with a hand."""
-    # not at the edge, where the form's buttons stand above the lines
-    grip.evaluate("grip => grip.scrollIntoView({ block: 'center', behavior: 'instant' })")
-    start, goal = box(grip), box(target)
-    x, y = start["x"] + start["width"] / 2, start["y"] + start["height"] / 2
-    aim = goal["y"] + (goal["height"] - 4 if goal["y"] > y else 4)
-    by(hand, "touchStart", x, y)
-    for step in range(1, 9):
-        by(hand, "touchMove", x, y + (aim - y) * step / 8)
-    if end:
-        by(hand, end, x, aim)
-
-
-@pytest.mark.full
-def test_lines_are_dragged_by_finger_and_by_pen(
-    browser: Browser, alice: User, sign_in: Callable[[BrowserContext, User], Page]
-) -> None:
-    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
-    page = sign_in(context, alice)
-    hand = context.new_cdp_session(page)
-    page.keyboard.press("c")
-    dialog = page.get_by_role("dialog")
-    dialog.locator("summary", has_text="Targeting").click()
-    dialog.get_by_label("Target visitors by").select_option("A/B split")
-    group = dialog.get_by_role("group", name="A/B split")
-    for number in (1, 2, 3):
-        if number > 1:
-            group.get_by_role("button", name="Add a line").click()
-        group.get_by_label(f"Weight {number}").fill(str(number))
-    lines, weights = group.locator("[data-row]"), group.locator("[data-weight]")
-
-    def stand(*expected: str) -> None:
-        for index, weight in enumerate(expected):
-            expect(weights.nth(index)).to_have_value(weight)
-            expect(weights.nth(index)).to_have_attribute("aria-label", f"Weight {index + 1}")
-
-    stand("1", "2", "3")
-    drag(hand, finger, lines.nth(2).locator("[data-grip]"), lines.nth(0))
-    stand("3", "1", "2")
-    drag(hand, finger, lines.nth(0).locator("[data-grip]"), lines.nth(1))
-    stand("1", "3", "2")
-    expect(group.locator(".is-moving")).to_have_count(0)
-    drag(hand, finger, lines.nth(0).locator("[data-grip]"), lines.nth(1), end=None)
-    expect(group.locator(".is-moving").locator("[data-weight]")).to_have_value("1")
-    finger(hand, "touchCancel", 0, 0)  # as when a phone call interrupts the touch
-    expect(group.locator(".is-moving")).to_have_count(0)
-    stand("3", "1", "2")
-    drag(hand, pen, lines.nth(1).locator("[data-grip]"), lines.nth(2))
-    stand("3", "2", "1")
-    expect(group.locator(".is-moving")).to_have_count(0)
-    context.close()

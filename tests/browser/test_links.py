@@ -7,13 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
-from sqlalchemy import func, select
+from playwright.sync_api import Page, expect
+from sqlalchemy import select
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
 from app.links.models import Link
-from tests.browser.conftest import wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -34,38 +33,6 @@ def fold(dialog: Any, title: str) -> Any:
     summary = dialog.locator("summary", has_text=title)
     summary.click()
     return summary
-
-
-def test_first_link(desk: Page, session: scoped_session[Session]) -> None:
-    expect(desk.get_by_role("heading", name="Create your first short link")).to_be_visible()
-    dialog = open_create(desk)
-    desk.keyboard.type("example.com/a/long/address")
-    dialog.get_by_label("Short link").fill("first")
-    desk.keyboard.press("Enter")
-    expect(desk.get_by_role("status").filter(has_text="/first is created.")).to_be_visible()
-    row = desk.get_by_role("listitem").filter(has_text="/first")
-    expect(row).to_contain_text("https://example.com/a/long/address")
-    expect(row.locator(".badge")).to_have_count(0)
-    expect(dialog).to_be_hidden()
-    expect(desk.get_by_role("heading", name="Create your first short link")).to_be_hidden()
-    assert only_link(session).location_url == "https://example.com/a/long/address"
-
-
-def test_what_is_wrong_stands_beside_the_fields_and_what_was_typed_stays(desk: Page) -> None:
-    dialog = open_create(desk)
-    dialog.get_by_label("Destination", exact=True).fill("javascript:alert(1)")
-    dialog.get_by_label("Short link").fill("api")
-    fold(dialog, "Schedule & limits")
-    dialog.get_by_label("Click limit").fill("-1")
-    dialog.get_by_role("button", name="Create link").click()
-    destination = dialog.get_by_label("Destination", exact=True)
-    expect(destination).to_have_attribute("aria-invalid", "true")
-    expect(destination).to_be_focused()
-    expect(destination).to_have_value("javascript:alert(1)")
-    expect(dialog.get_by_label("Click limit")).to_have_value("-1")
-    expect(dialog.locator("details[data-fold=when]")).to_have_attribute("open", "")
-    expect(dialog.locator("details[data-fold=when] .says")).to_have_text("Needs attention")
-    assert dialog.locator(".error").count() == 3
 
 
 def test_edit_in_place(
@@ -227,28 +194,6 @@ def test_a_deleted_link_can_be_had_back(
     expect(undo).to_have_count(0)
 
 
-def test_a_message_stays_while_it_is_looked_at(
-    desk: Page, alice: User, make_link: Callable[..., Link]
-) -> None:
-    make_link(alice, "doomed")
-    desk.clock.install()
-    desk.reload()
-    desk.locator("#rows a.name").focus()
-    desk.keyboard.press("Delete")
-    toast = desk.locator(".toast", has_text="Undo")
-    expect(toast).to_be_visible()
-    toast.hover()
-    desk.clock.run_for(60_000)
-    expect(toast).to_be_visible()
-    toast.get_by_role("button", name="Undo").focus()
-    desk.mouse.move(0, 0)
-    desk.clock.run_for(60_000)
-    expect(toast).to_be_visible()
-    desk.locator("#main").focus()
-    desk.clock.run_for(60_000)
-    expect(toast).to_have_count(0)
-
-
 def test_many_at_once_with_the_errors_of_each_line(desk: Page, session: scoped_session[Session]) -> None:
     desk.get_by_role("link", name="Bulk create").click()
     dialog = desk.get_by_role("dialog")
@@ -275,40 +220,6 @@ def chosen(page: Page) -> str:
     )
 
 
-def tops(lines: Locator) -> list[float]:
-    """How far the field and the numbers beside it are scrolled."""
-    found: list[float] = lines.evaluate(
-        "a => [a, a.previousElementSibling].map(one => Math.round(one.scrollTop))"
-    )
-    return found
-
-
-@pytest.mark.full
-def test_a_thousand_lines_of_which_some_are_wrong(desk: Page, session: scoped_session[Session]) -> None:
-    """Lines are numbered, and each error selects its line."""
-    desk.get_by_role("link", name="Bulk create").click()
-    dialog = desk.get_by_role("dialog")
-    lines = dialog.get_by_label("Destinations, one a line")
-    text = [f"https://example.com/{number}" for number in range(1, 1001)]
-    text[6], text[899] = "not one", "https://"
-    lines.fill("\n".join(text))
-    expect(dialog.locator(".numbers > *")).to_have_count(1000)
-    dialog.get_by_role("button", name="Create links").click()
-    expect(dialog.get_by_text("2 lines are wrong. No link is created yet.")).to_be_visible()
-    assert chosen(desk) == "not one"
-    assert dialog.locator(".numbers b").all_text_contents() == ["7\n", "900\n"]
-    dialog.get_by_role("button", name="Line 900").click()
-    assert chosen(desk) == "https://"
-    wait_until(desk, lambda: tops(lines)[0] > 10_000 and len({*tops(lines)}) == 1)
-    desk.keyboard.type("https://example.com/900")
-    dialog.get_by_role("button", name="Line 7").click()
-    desk.keyboard.type("https://example.com/7")
-    dialog.get_by_role("button", name="Create links").click()
-    expect(desk.get_by_role("status").filter(has_text="1,000 links are created.")).to_be_visible()
-    session.rollback()  # or it would go on with what it read before
-    assert session.scalar(select(func.count()).select_from(Link)) == 1000
-
-
 def test_on_a_phone_more_pages_are_one_key_away(desk: Page) -> None:
     desk.set_viewport_size({"width": 390, "height": 700})
     main = desk.get_by_role("navigation", name="Main")
@@ -323,28 +234,6 @@ def test_on_a_phone_more_pages_are_one_key_away(desk: Page) -> None:
     more.click()
     main.get_by_role("link", name="Trash").click()
     expect(desk.get_by_role("heading", name="Trash", exact=True)).to_be_visible()
-
-
-def test_search_is_in_the_address_and_back_restores_it(
-    desk: Page, alice: User, make_link: Callable[..., Link], site: str
-) -> None:
-    for name in ("apple", "pear"):
-        make_link(alice, name)
-    desk.reload()
-    rows = desk.get_by_role("list", name="Links").get_by_role("listitem")
-    expect(rows).to_have_count(2)
-    desk.get_by_role("searchbox").fill("APP")
-    expect(rows).to_have_count(1)
-    expect(desk).to_have_url(f"{site}/dashboard/links/?search=APP")
-    desk.reload()
-    expect(rows).to_have_count(1)
-    expect(desk.get_by_role("searchbox")).to_have_value("APP")
-    desk.get_by_role("searchbox").fill("nothing like it")
-    expect(desk.get_by_role("heading", name="Nothing found")).to_be_visible()
-    desk.go_back()
-    expect(rows).to_have_count(1)
-    desk.get_by_role("link", name="Clear all").click()
-    expect(rows).to_have_count(2)
 
 
 def test_copy_also_where_the_browser_has_no_clipboard(

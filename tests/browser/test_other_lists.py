@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import cycle
 from typing import Any
 
 import pytest
@@ -14,7 +15,6 @@ from tests.browser.test_leaving import stepped_back
 from tests.factories import Factory
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
-WIDTHS = pytest.mark.parametrize("width", [1280, 390])
 MAKE: dict[str, Callable[[Factory, User, str], Any]] = {
     "links": lambda factory, owner, name: factory.link(owner, name),
     "pixels": lambda factory, owner, name: factory.pixel(owner, name=name),
@@ -37,8 +37,7 @@ def listed(desk: Page, alice: User, factory: Factory, site: str, width: int, pla
     return desk
 
 
-@WIDTHS
-@pytest.mark.parametrize("place", MAKE)
+@pytest.mark.parametrize(("width", "place"), [*zip(cycle([1280, 390]), MAKE, strict=False)])
 def test_a_search_is_one_step_and_its_rows_stay(listed: Page, place: str, width: int, site: str) -> None:
     field, rows = listed.locator(".tools input[type=search]"), listed.locator("#rows > .row")
     before = rows.count()
@@ -68,48 +67,3 @@ def test_a_search_is_one_step_and_its_rows_stay(listed: Page, place: str, width:
     listed.evaluate("setTimeout(() => history.forward())")
     expect(field).to_have_value("app")
     expect(rows).to_have_count(1)
-
-
-# a page whose controls are sent by a button: the page, what is chosen, and the address of that
-SENT = {
-    "the audit log": ("account/audit-log", "select[name=group]"),
-}
-
-
-@pytest.mark.parametrize("name", SENT)
-def test_after_back_the_controls_are_as_the_address_says(name: str, desk: Page, site: str) -> None:
-    path, control = SENT[name]
-    desk.goto(f"{site}/dashboard/{path}")
-    first = desk.url
-    chosen = desk.locator(f"main {control}")
-    chosen.select_option(index=1)
-    desk.get_by_role("button", name="Show").click()
-    expect(desk).to_have_url(re.compile(r"group=\w+"))
-    value = chosen.input_value()
-    desk.go_back()
-    expect(desk).to_have_url(first)
-    expect(chosen).to_have_value("")
-    desk.go_forward()
-    expect(chosen).to_have_value(value)
-
-
-@pytest.mark.parametrize("place", ["pixels"])
-@WIDTHS
-def test_a_search_waits_for_the_word_of_an_input_method(listed: Page, place: str, width: int) -> None:
-    """Half a word asks for nothing, its Enter sends nothing, and the whole word is searched for."""
-    field, rows = listed.locator(".tools input[type=search]"), listed.locator("#rows > .row")
-    field.focus()
-    asked: list[str] = []
-    listed.on("request", lambda request: asked.append(request.url))
-    tools = listed.context.new_cdp_session(listed)
-    tools.send("Input.imeSetComposition", {"text": "pea", "selectionStart": 3, "selectionEnd": 3})
-    expect(field).to_have_value("pea")
-    field.evaluate(
-        """field => field.dispatchEvent(new KeyboardEvent("keydown",
-            { key: "Enter", keyCode: 229, isComposing: true, bubbles: true, cancelable: true }))"""
-    )
-    listed.wait_for_timeout(400)  # longer than a search waits for the next letter
-    assert asked == []
-    tools.send("Input.insertText", {"text": "pear"})
-    expect(rows).to_have_count(1)
-    expect(rows).to_contain_text("pear")

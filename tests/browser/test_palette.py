@@ -6,13 +6,12 @@ import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, Route, expect
+from playwright.sync_api import Locator, Page, expect
 from sqlalchemy import select
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
 from app.links.models import Link
-from tests.browser.conftest import Watch
 from tests.browser.test_accessibility import sideways, violations
 from tests.factories import Factory
 
@@ -107,41 +106,6 @@ def test_keys_choose(here: Page, site: str) -> None:
     )
 
 
-def test_escape_and_the_keys_again_close_it_and_give_the_focus_back(here: Page) -> None:
-    name = here.locator("#rows a.name").nth(1)
-    for closing in ("Escape", "ControlOrMeta+k"):
-        name.focus()
-        opened(here).keyboard.type("x")
-        here.keyboard.press(closing)
-        expect(dialog(here)).to_be_hidden()
-        expect(name).to_be_focused()
-    opened(here)
-    expect(field(here)).to_have_value("")
-    here.mouse.click(10, 10)
-    expect(dialog(here)).to_be_hidden()
-    opened(here)
-    dialog(here).get_by_role("button", name="Close").click()
-    expect(dialog(here)).to_be_hidden()
-
-
-def test_letters_before_it_has_come_go_into_its_field(here: Page) -> None:
-    """With the keys of the list they would turn links off, or delete them."""
-    held: list[Route] = []
-    here.route(re.compile(r"/palette(\.js)?$"), lambda route: held.append(route))
-    here.locator("#rows a.name").first.focus()
-    with here.expect_request(re.compile(r"palette\.js")):
-        here.keyboard.press("ControlOrMeta+k")
-    here.keyboard.type("fig")
-    expect(field(here)).to_have_value("fig")
-    held[0].continue_()
-    expect(option(here, "The fig")).to_be_visible()
-    expect(field(here)).to_have_value("fig")
-    expect(here.locator("#rows .row.is-off")).to_have_count(0)
-    while len(held) < 2:
-        here.wait_for_event("request")
-    held[1].continue_()
-
-
 @WIDTHS
 def test_links_are_found_and_edited(here: Page, site: str, width: int) -> None:
     here.set_viewport_size({"width": width, "height": 800})
@@ -160,20 +124,6 @@ def test_links_are_found_and_edited(here: Page, site: str, width: int) -> None:
     here.keyboard.type(f"{site}/fig")  # as it was pasted
     option(here, "/fig").click()
     expect(here).to_have_url(re.compile(r"/links/\d+$"))
-
-
-def test_a_found_link_is_copied_or_opened_beside(here: Page, site: str) -> None:
-    here.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    opened(here).keyboard.type("pear")
-    expect(chosen(here)).to_contain_text("/pear")
-    here.keyboard.press("ControlOrMeta+c")
-    expect(here.get_by_role("status").filter(has_text="Copied.").first).to_be_visible()
-    assert here.evaluate("navigator.clipboard.readText()") == f"{site}/pear"
-    expect(dialog(here)).to_be_hidden()
-    opened(here).keyboard.type("projects")
-    with here.context.expect_page() as tab:
-        here.keyboard.press("ControlOrMeta+Enter")
-    expect(tab.value).to_have_url(f"{site}/dashboard/projects/")
 
 
 def test_actions_of_the_focused_row(here: Page, session: scoped_session[Session]) -> None:
@@ -213,34 +163,6 @@ def test_commands(here: Page, typed: str, then: str) -> None:
     expect(dialog(here)).to_be_hidden()
 
 
-def test_nothing_lies_over_a_form(here: Page) -> None:
-    here.keyboard.press("c")
-    expect(here.get_by_label("Destination", exact=True).first).to_be_focused()
-    here.keyboard.press("ControlOrMeta+k")
-    expect(field(here)).to_be_hidden()
-
-
-def test_an_enter_of_an_input_method_chooses_nothing(here: Page) -> None:
-    """Composed as Chromium is told by the system: the word stays, and with the next Enter it is meant."""
-    opened(here)
-    method = here.context.new_cdp_session(here)
-    method.send("Input.imeSetComposition", {"text": "trash", "selectionStart": 5, "selectionEnd": 5})
-    expect(option(here, "Trash")).to_be_visible()
-    press_while_composing(method)
-    expect(dialog(here)).to_be_visible()
-    method.send("Input.insertText", {"text": "trash"})
-    expect(field(here)).to_have_value("trash")
-    here.keyboard.press("Enter")
-    expect(here).to_have_url(re.compile("/trash/$"))
-
-
-def press_while_composing(method: Any) -> None:
-    """The key as browsers send it while a word is composed: 229 stands for all of them."""
-    key = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 229}
-    for kind in ("rawKeyDown", "keyUp"):
-        method.send("Input.dispatchKeyEvent", {"type": kind, **key})
-
-
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_it_is_accessible(here: Page, theme: Any) -> None:
     here.emulate_media(color_scheme=theme, reduced_motion="reduce")
@@ -250,20 +172,3 @@ def test_it_is_accessible(here: Page, theme: Any) -> None:
     here.keyboard.type("p")
     expect(option(here, "/plum")).to_be_visible()
     assert [*found, *violations(here)] == []
-
-
-def test_without_a_connection_it_says_so(here: Page, watch: Watch) -> None:
-    here.route(re.compile(r"/palette/links"), lambda route: route.abort())
-    opened(here).keyboard.type("pear")
-    expect(here.get_by_role("status").filter(has_text="no connection").first).to_be_visible()
-    expect(dialog(here)).to_be_hidden()
-    assert ["ERR_FAILED" in text for text in watch.complaints] == [True]
-    watch.complaints.clear()
-
-
-@pytest.mark.parametrize("path", ["links/", "statistics/", "account/"])
-def test_its_key_looks_the_same_on_every_page(desk: Page, site: str, path: str) -> None:
-    """Also before the page is used: some style sheets of statistics come only then."""
-    desk.goto(f"{site}/dashboard/{path}")
-    key = desk.locator(".side .find kbd")
-    expect(key).to_have_css("border-bottom-width", "2px")

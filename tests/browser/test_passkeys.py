@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from playwright.sync_api import BrowserContext, CDPSession, Page, Route, expect
+from playwright.sync_api import BrowserContext, CDPSession, Page, expect
 from sqlalchemy import select
 from sqlalchemy.orm import Session, scoped_session
 from werkzeug.serving import make_server
@@ -258,78 +258,6 @@ def test_what_does_not_sign_in(
     assert last_entry(session, "sign_in.failed").changes == {"reason": "cloned_passkey"}
 
 
-def test_an_answer_sent_again(desk: Page, token: Device, site: str, session: scoped_session[Session]) -> None:
-    add(desk, "Phone")
-    sign_out(desk)
-    with desk.expect_request(lambda one: one.method == "POST" and one.url.endswith("/login/passkey")) as sent:
-        desk.get_by_role("button", name="Sign in with a passkey").click()
-    expect_signed_in(desk)
-    data = sent.value.post_data or ""
-    sign_out(desk)
-    csrf = desk.locator("[name=csrf_token]").first.input_value()
-    found = desk.evaluate(
-        """async ([data, token]) => {
-          const fields = new URLSearchParams(data);
-          fields.set("csrf_token", token);
-          return (await fetch("/login/passkey", {method: "POST", body: fields})).status;
-        }""",
-        [data, csrf],
-    )
-    assert found == 403
-    desk.goto(f"{site}/dashboard/")
-    expect(desk.get_by_role("heading", name="Sign in")).to_be_visible()
-
-
-def test_a_security_key_without_a_pin_is_a_second_factor_alone(desk: Page, token: Device) -> None:
-    token.replace(
-        protocol="u2f",
-        transport="usb",
-        hasResidentKey=False,
-        hasUserVerification=False,
-        isUserVerified=False,
-    )
-    assert len(add(desk, "Key")) == 10
-    sign_out(desk)
-    type_password(desk)
-    desk.get_by_role("button", name="Use a passkey").click()
-    expect_signed_in(desk)
-
-
-def test_instead_of_the_password(
-    desk: Page, token: Device, alice: User, session: scoped_session[Session], site: str
-) -> None:
-    """A deletion in a dialog, a download behind a page, and another e-mail address."""
-    add(desk, "Phone")
-    forget_password(session)
-    desk.goto(f"{site}/dashboard/keys/")
-    desk.get_by_role("link", name="Create API key").first.click()
-    dialog = desk.get_by_role("dialog")
-    dialog.get_by_label("Name").fill("CI")
-    look(desk, dialog.get_by_role("button", name="Use a passkey instead"))
-    dialog.get_by_role("button", name="Use a passkey instead").click()
-    expect(dialog.get_by_text("Your new API key")).to_be_visible()
-    forget_password(session)
-    desk.goto(f"{site}/dashboard/links/export.csv")
-    look(desk, desk.get_by_role("heading", name="Type your password"))
-    with desk.expect_download():
-        desk.get_by_role("button", name="Use a passkey instead").click()
-    to_account(desk)
-    desk.get_by_role("link", name="Change the address").click()
-    dialog.get_by_label("New e-mail address").fill("alice@new.example")
-    dialog.get_by_role("button", name="Use a passkey instead").click()
-    expect(desk.locator("#email")).to_contain_text("alice@new.example")
-
-
-def forget_password(session: scoped_session[Session]) -> None:
-    """Let ten minutes go by since the password was typed."""
-    from app.accounts.models import UserSession
-
-    session.rollback()
-    for row in session.scalars(select(UserSession)):
-        row.password_datetime = None
-    session.commit()
-
-
 def test_autofill(context: BrowserContext, desk: Page, site: str, session: scoped_session[Session]) -> None:
     """The field of the address offers passkeys. The virtual authenticator takes the offer by itself."""
     token = Device(context, desk)
@@ -341,28 +269,6 @@ def test_autofill(context: BrowserContext, desk: Page, site: str, session: scope
     desk.goto(f"{site}/login?next=/dashboard/keys/")
     desk.wait_for_url(f"{site}/dashboard/keys/")
     assert last_entry(session, "sign_in").changes == {"method": "passkey"}
-
-
-def test_cancelled(desk: Page, token: Device) -> None:
-    """Nobody touches the authenticator until the browser gives up: as a person who closes its dialog."""
-    add(desk, "Phone")
-    token.is_touched(False)
-    sign_out(desk)
-    desk.route("**/login/passkey/options", with_short_timeout)
-    button = desk.get_by_role("button", name="Sign in with a passkey")
-    button.click()
-    expect(button).to_have_attribute("aria-disabled", "true")
-    look(desk, desk.get_by_text("No passkey was used. The browser says: The operation"))
-    expect(button).not_to_have_attribute("aria-disabled", "true")
-    type_password(desk)
-    expect(desk.get_by_role("heading", name="Your passkey")).to_be_visible()
-
-
-def with_short_timeout(route: Route) -> None:
-    response = route.fetch()
-    found = response.json()
-    found["get"]["timeout"] = 1
-    route.fulfill(response=response, json=found)
 
 
 def test_an_address_that_browsers_refuse(

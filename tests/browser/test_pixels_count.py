@@ -10,26 +10,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from threading import Event, Thread
-from typing import TYPE_CHECKING, Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserType
-from werkzeug.serving import make_server
+from playwright.sync_api import Browser
 
 from app.accounts.models import User
 from app.links.models import Link
 from app.pixels.provider import all_providers
 from app.public.interstitials import LATEST_MS, SOONEST_MS, STAND_IN_MS
-from tests.browser.conftest import SECONDS
 from tests.browser.provider_scripts import STAND_INS, Providers
 from tests.browser.test_visitor_pages import link, shop, site, there  # noqa: F401
 from tests.browser.visitors import Shop, until
 from tests.factories import Factory
 from tests.server import BROWSER
-
-if TYPE_CHECKING:
-    from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
 
@@ -157,15 +150,6 @@ def test_each_provider_counts_once(
     check(browser, base, TYPES, there, shop)
 
 
-@pytest.mark.parametrize("type_", TYPES)
-@pytest.mark.parametrize("way", WAYS)
-def test_a_provider_alone_counts_once(
-    way: str, type_: str, base: Base, browser: Browser, link: Callable[..., Link], there: str, shop: Shop
-) -> None:  # fmt: skip
-    link("a", [(type_, STAND_INS[type_].id)], domain_id=base[1])
-    check(browser, base, [type_], there, shop)
-
-
 @pytest.mark.parametrize("way", WAYS)
 def test_leaving_waits_for_what_is_under_way_and_no_longer(
     way: str,
@@ -216,58 +200,3 @@ def test_on_a_cloaked_page_each_counts_once_too(
     link("a", [(type_, STAND_INS[type_].id) for type_ in TYPES], domain_id=base[1], cloaking_is_enabled=True)
     with Visit(browser, f"{base[0]}/a", is_open=True) as visit:
         visit.until(lambda: Counter(visit.providers.views) == Counter(TYPES), "all views")
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_a_picture_counts_who_closes_a_cloaked_page_before_the_script_has_come(
-    way: str, base: Base, browser_type: BrowserType, browser_type_launch_args: Any,
-    link: Callable[..., Link], site: str,
-) -> None:  # fmt: skip
-    link("a", [("social_a", "1")], domain_id=base[1], cloaking_is_enabled=True)
-    with MetaServer() as meta:
-        more = [f"--host-resolver-rules=MAP *:443 127.0.0.1:{meta.port}", "--ignore-certificate-errors"]
-        arguments = {**browser_type_launch_args, "args": [*browser_type_launch_args["args"], *more]}
-        browser = browser_type.launch(**arguments)
-        page = browser.new_context(user_agent=BROWSER).new_page()
-        page.goto(f"{base[0]}/a", wait_until="commit")
-        until(page, lambda: meta.script_requests, "the request for the script")
-        page.goto(f"{site}/healthz")
-        until(page, lambda: meta.views, "the picture")
-        meta.let_script_come()
-        browser.close()
-    assert meta.views == ["/tr?id=1&ev=PageView&noscript=1"]
-
-
-class MetaServer:
-    """Meta's hosts as a real server: routes do not see the requests of a page that is being left."""
-
-    def __init__(self) -> None:
-        self.script_requests: list[str] = []
-        self.views: list[str] = []
-        self.may_come = Event()
-        self.server = make_server("127.0.0.1", 0, self.answer, threaded=True, ssl_context="adhoc")
-        self.port = self.server.server_port
-        self.thread = Thread(target=self.server.serve_forever)
-
-    def answer(self, environ: WSGIEnvironment, start_response: StartResponse) -> list[bytes]:
-        path = f"{environ['PATH_INFO']}?{environ['QUERY_STRING']}"
-        if environ["HTTP_HOST"] == "connect.facebook.net":
-            self.script_requests.append(path)
-            self.may_come.wait(SECONDS)
-        elif environ["PATH_INFO"].startswith("/tr"):
-            self.views.append(path)
-        start_response("200 OK", [("Content-Type", "text/javascript")])
-        return [b"new Image().src = 'https://www.facebook.com/tr/?id=1&ev=PageView';"]
-
-    def let_script_come(self) -> None:
-        self.may_come.set()
-
-    def __enter__(self) -> MetaServer:
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.let_script_come()
-        self.server.shutdown()
-        self.thread.join()
-        self.server.server_close()

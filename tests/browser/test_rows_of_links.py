@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import json
 import re
 from collections.abc import Callable
-from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
-from app.core.clock import now
-from app.links.models import DestinationCheck, LimitCounter, Link
+from app.links.models import LimitCounter, Link
 from tests.browser.conftest import Watch
 from tests.browser.test_accessibility import violations
 from tests.factories import Factory
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
 
-DAY = dt.timedelta(days=1)
 WIDTHS = pytest.mark.parametrize("width", [1280, 390])
 WHOLLY_SEEN = """[...document.querySelectorAll('#rows > .row')].filter(row => {
   const { top, bottom } = row.getBoundingClientRect();
@@ -29,7 +24,6 @@ WHOLLY_SEEN = """[...document.querySelectorAll('#rows > .row')].filter(row => {
 }).length"""
 # a device that shares: what it was given is kept
 SHARES = "navigator.share = data => { (window.shared ??= []).push(data); return Promise.resolve(); }"
-SHARES_NOT = "delete Navigator.prototype.share; delete navigator.share"
 # how much the page has moved by itself
 MOVED = """new PerformanceObserver(list => list.getEntries().forEach(one => {
   window.moved = (window.moved ?? 0) + one.value; })).observe({type: 'layout-shift', buffered: false})"""
@@ -89,55 +83,6 @@ def test_the_density_is_chosen_and_kept(desk: Page, alice: User, factory: Factor
     assert desk.evaluate(WHOLLY_SEEN) == before
 
 
-def test_the_density_is_chosen_without_javascript(
-    browser: Browser, sign_in: Any, alice: User, factory: Factory
-) -> None:
-    full_list(alice, factory)
-    context = browser.new_context(java_script_enabled=False)
-    page = sign_in(context, alice)
-    page.goto(f"{page.url}?search=alias-1")
-    page.get_by_role("button", name="Comfortable").click()
-    expect(page).to_have_url(re.compile(r"\?search=alias-1$"))
-    expect(page.locator("html")).to_have_attribute("data-density", "comfortable")
-    page.get_by_role("button", name="Compact").click()
-    expect(page.locator("html[data-density]")).to_have_count(0)
-    context.close()
-
-
-@WIDTHS
-def test_the_alias_stands_first(desk: Page, alice: User, factory: Factory, width: int) -> None:
-    """It is seen whole where the host is cut, and read out after it."""
-    factory.link(alice, "spring-sale", domain_id=factory.domain(alice, f"{'long-' * 9}name.example").id)
-    desk.set_viewport_size({"width": width, "height": 800})
-    desk.reload()
-    name = row(desk, "spring-sale").locator("a.name")
-    expect(name).to_have_accessible_name(re.compile(r"name\.example/spring-sale \(opens"))
-    alias, host = name.locator(".alias"), name.locator(".host")
-    assert alias.evaluate("one => one.scrollWidth <= one.clientWidth")
-    box, other = alias.bounding_box(), host.bounding_box()
-    assert box and other and box["x"] < other["x"]
-    assert alias.evaluate("one => getComputedStyle(one).color") != host.evaluate(
-        "one => getComputedStyle(one).color"
-    )
-    expect(row(desk, "spring-sale").locator(".tile .site")).to_be_visible()
-
-
-def test_only_states_that_need_a_look_have_a_badge(desk: Page, alice: User, factory: Factory) -> None:
-    factory.link(alice, "usual", schedule=True, start_date=now() - DAY, end_date=now() + DAY)
-    factory.link(alice, "turned-off", is_enabled=False)
-    factory.link(alice, "soon", schedule=True, start_date=now() + DAY)
-    factory.link(alice, "over", schedule=True, end_date=now() - DAY)
-    factory.session.add(LimitCounter(link_id=factory.link(alice, "used", clicks_limit=1).id, clicks=1))
-    broken = factory.link(alice, "broken")
-    times = {"failing_since": now(), "due": now(), "planned": now(), "checked_datetime": now()}
-    factory.session.add(DestinationCheck(link_id=broken.id, url=broken.location_url, failures=3, **times))
-    factory.session.commit()
-    desk.reload()
-    words = {"usual": [], "turned-off": ["Off"], "soon": ["Scheduled"], "over": ["Ended"]}
-    words |= {"used": ["Limit reached"], "broken": ["Failing"]}
-    assert {name: row(desk, name).locator(".badge").all_text_contents() for name in words} == words
-
-
 @WIDTHS
 def test_all_that_bulk_creation_made_is_copied(desk: Page, site: str, width: int) -> None:
     """The button has the focus. What it copies is one short link a line, in the order of the destinations."""
@@ -186,29 +131,6 @@ def test_a_link_is_shared_from_its_menu_and_after_creation(
     assert desk.evaluate("window.shared")[1:] == [{"url": f"{site}/two"}]
 
 
-def test_what_can_not_be_shared_is_copied_and_nothing_is_said_of_a_choice_not_made(
-    desk: Page, site: str, alice: User, factory: Factory
-) -> None:
-    factory.link(alice, "one")
-    desk.add_init_script("navigator.share = () => Promise.reject(new DOMException('', window.why))")
-    desk.reload()
-    for why in ("AbortError", "NotAllowedError"):
-        expect(desk.get_by_role("status").filter(has_text="Copied.")).to_have_count(0)
-        desk.evaluate(f"window.why = {json.dumps(why)}")
-        row(desk, "one").get_by_role("link", name="More").click()
-        desk.locator("#row-menu").get_by_role("button", name="Share").click()
-    expect(desk.get_by_role("status").filter(has_text="Copied.").first).to_be_visible()
-
-
-def test_where_nothing_can_be_shared_no_button_says_so(desk: Page, alice: User, factory: Factory) -> None:
-    factory.link(alice, "one")
-    desk.add_init_script(SHARES_NOT)
-    desk.reload()
-    row(desk, "one").get_by_role("link", name="More").click()
-    expect(desk.locator("#row-menu").get_by_role("button", name="Copy short link")).to_be_visible()
-    expect(desk.locator("#row-menu").get_by_role("button", name="Share")).to_be_hidden()
-
-
 def count(session: scoped_session[Session], link_id: int, clicks: int) -> None:
     session.merge(LimitCounter(link_id=link_id, clicks=clicks))
     session.commit()
@@ -253,25 +175,6 @@ def test_clicks_refresh_by_themselves(
         assert (desk.evaluate("window.moved") or 0) == 0
 
 
-def test_clicks_are_not_asked_for_while_nobody_looks(
-    desk: Page, alice: User, make_link: Callable[..., Link], session: scoped_session[Session]
-) -> None:
-    link_id = make_link(alice, "one").id
-    desk.clock.install()
-    desk.reload()
-    expect(row(desk, "one")).to_contain_text("0 clicks")
-    count(session, link_id, 5)
-    hide = "Object.defineProperty(document, 'hidden', {get: () => window.away, configurable: true})"
-    desk.evaluate(f"window.away = true; {hide}")
-    asked: list[str] = []
-    desk.on("request", lambda request: asked.append(request.url))
-    desk.clock.run_for(10 * EVERY)
-    assert asked == []
-    expect(row(desk, "one")).to_contain_text("0 clicks")
-    desk.evaluate("window.away = false; document.dispatchEvent(new Event('visibilitychange'))")
-    expect(row(desk, "one")).to_contain_text("5 clicks")
-
-
 def test_signed_out_the_rows_stop_asking(
     desk: Page, watch: Watch, alice: User, make_link: Callable[..., Link]
 ) -> None:
@@ -288,12 +191,3 @@ def test_signed_out_the_rows_stop_asking(
     assert len(asked) == 1
     assert [text.partition(" status of ")[2][:3] for text in watch.complaints] == ["401"]
     watch.complaints.clear()
-
-
-def test_what_owners_typed_keeps_its_own_direction(desk: Page, alice: User, factory: Factory) -> None:
-    """In the sentences around it nothing trades places with a word that is read from right to left."""
-    project = factory.project(alice, name="مشروع (2)")
-    factory.link(alice, "שלום", title="עברית!", tags=("تاج",), project_id=project.id)
-    desk.reload()
-    isolated = desk.locator("#rows bdi").all_text_contents()
-    assert {"שלום", "עברית!", "تاج", "مشروع (2)"} <= set(isolated)

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
-from app.accounts.models import User
-from app.accounts.workspaces import access_of
-from app.links.models import Link, SavedView
-from tests.browser.test_accessibility import seen
 from tests.browser.test_filters import TAGS, chips, links, open_filter, shows  # noqa: F401
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
@@ -69,94 +64,3 @@ def test_a_view_is_saved_changed_and_updated(desk: Page, site: str, width: int) 
     shows(desk, "snow")
     expect(desk.get_by_role("searchbox")).to_have_value("snow")
     assert not desk.evaluate("document.documentElement.scrollWidth > innerWidth")
-
-
-@pytest.mark.usefixtures("links")
-def test_keys_alone_save_rename_and_delete(desk: Page, site: str) -> None:
-    desk.goto(f"{site}/dashboard/links/?state=active&order_by=url&view=7")
-    desk.get_by_role("link", name="Save view").focus()
-    desk.keyboard.press("Enter")
-    expect(desk.get_by_role("textbox", name="Name")).to_be_focused()
-    desk.keyboard.type("On")
-    desk.keyboard.press("Enter")
-    said(desk, "On is saved.")
-    expect(tab(desk, "On")).to_be_focused()
-    desk.get_by_role("link", name="Rename view").focus()
-    desk.keyboard.press("Enter")
-    expect(desk.get_by_role("textbox", name="Name")).to_be_focused()
-    desk.keyboard.press("ControlOrMeta+a")
-    desk.keyboard.type("In use")
-    desk.keyboard.press("Enter")
-    said(desk, "In use is saved.")
-    expect(tab(desk, "In use")).to_be_focused()
-    desk.get_by_role("link", name="Delete view").focus()
-    desk.keyboard.press("Enter")
-    dialog = desk.get_by_role("dialog", name="Delete this view?")
-    expect(dialog).to_contain_text("In use")
-    dialog.get_by_role("button", name="Delete view").click()
-    said(desk, "In use is deleted.")
-    expect(desk.get_by_role("navigation", name="Saved views")).to_have_count(0)
-    expect(desk).to_have_url(f"{site}/dashboard/links/?order_by=url&state=active")
-    desk.go_back()
-    desk.go_back()
-    shows(desk, *TAGS)
-
-
-@pytest.mark.usefixtures("links")
-def test_a_taken_name_is_said_in_the_dialog(desk: Page, alice: User, site: str, session: object) -> None:
-    desk.goto(f"{site}/dashboard/links/?state=active")
-    desk.get_by_role("link", name="Save view").click()
-    save(desk, "Mine")
-    said(desk, "Mine is saved.")
-    desk.goto(f"{site}/dashboard/links/?state=off")
-    desk.get_by_role("link", name="Save view").click()
-    save(desk, "mine")
-    expect(desk.get_by_role("dialog")).to_contain_text("Another saved view has this name.")
-    expect(desk.get_by_role("textbox", name="Name")).to_have_attribute("aria-invalid", "true")
-    save(desk, "Mine too")
-    said(desk, "Mine too is saved.")
-    expect(desk.get_by_role("navigation", name="Saved views").get_by_role("link")).to_have_count(3)
-
-
-@pytest.mark.usefixtures("links")
-def test_without_javascript(desk: Page, context: BrowserContext, site: str) -> None:
-    assert context.browser
-    off = context.browser.new_context(java_script_enabled=False, storage_state=context.storage_state())
-    page = off.new_page()
-    page.goto(f"{site}/dashboard/links/?tag=winter&tag=summer")
-    page.get_by_role("link", name="Save view").click()
-    save(page, "Seasons")
-    said(page, "Seasons is saved.")
-    shows(page, "beach", "snow", "rain")
-    expect(tab(page, "Seasons")).to_have_attribute("aria-current", "true")
-    page.get_by_role("searchbox").fill("snow")
-    page.get_by_role("button", name="Show").click()
-    expect(tab(page, "Seasons")).to_contain_text("changed")
-    page.get_by_role("button", name="Update view").click()
-    shows(page, "snow")
-    page.get_by_role("link", name="Rename view").click()
-    save(page, "Snow")
-    said(page, "Snow is saved.")
-    page.get_by_role("link", name="Delete view").click()
-    page.get_by_role("button", name="Delete view").click()
-    said(page, "Snow is deleted.")
-    off.close()
-
-
-def test_many_views_are_accessible_and_fit(
-    desk: Page, alice: User, make_link: Callable[..., Link], session: object, site: str
-) -> None:
-    make_link(alice, "one", tags=("a",))
-    views = [
-        SavedView(**access_of(alice).row_columns, name=f"View {n} " + "x" * 50, key=str(n), query="tag=a")
-        for n in range(50)
-    ]
-    session.add_all(views)  # type: ignore[attr-defined]
-    session.commit()  # type: ignore[attr-defined]
-    desk.goto(f"{site}/dashboard/links/?tag=a&state=active&view={views[-1].id}")
-    expect(tab(desk, "View 49")).to_contain_text("changed")
-    expect(tab(desk, "View 49")).to_be_in_viewport()
-    assert seen(desk) == {}
-    for page in ("new?tag=a", str(views[0].id), f"{views[0].id}/remove"):
-        desk.goto(f"{site}/dashboard/links/views/{page}")
-        assert seen(desk) == {}

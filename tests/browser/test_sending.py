@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
 from flask import Flask
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session, scoped_session
 from werkzeug.serving import BaseWSGIServer, make_server
 
 from app.accounts.models import User
-from app.links.models import Link
 from app.projects.models import Project
-from tests.browser.conftest import ELSEWHERE, SECONDS, Watch
-from tests.factories import PASSWORD
+from tests.browser.conftest import SECONDS, Watch
 from tests.server import free_port, wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
@@ -148,60 +145,6 @@ def test_a_server_that_is_away_loses_nothing(
     forgive(watch)
 
 
-def test_signing_in_importing_and_the_account_wait_for_the_server(
-    page: Page, alice: User, own_site: Site, watch: Watch, tmp_path: Path
-) -> None:
-    """A password, a file and a name, which the browser's own error page would lose, are sent in the end."""
-    watch.on(page)
-
-    def away_and_back(button: str) -> None:
-        own_site.stop()
-        page.get_by_role("button", name=button, exact=True).click()
-        said(page, LOST)
-        own_site.start()
-        page.get_by_role("button", name=button, exact=True).click()
-
-    page.goto(f"{own_site.url}/login")
-    page.get_by_label("E-mail").fill(alice.email)
-    page.get_by_label("Password").fill(PASSWORD)
-    away_and_back("Sign in")
-    page.wait_for_url("**/dashboard/**")
-    page.goto(f"{own_site.url}/dashboard/imports/")
-    table = tmp_path / "links.csv"
-    table.write_text("url,location_url\none,https://example.com/\n")
-    page.get_by_label("File", exact=True).set_input_files(table)
-    away_and_back("Read this file")
-    expect(page.get_by_role("heading", name="links.csv")).to_be_visible()
-    page.goto(f"{own_site.url}/dashboard/account/")
-    page.locator("main [name=name]").fill("Alice")
-    away_and_back("Save profile")
-    said(page, "Your account is saved.")
-    page.go_back()  # nothing is left disabled
-    expect(page.get_by_role("button", name="Save profile")).not_to_have_attribute("aria-disabled", "true")
-    expect(sign(page)).to_have_css("opacity", "0")
-    forgive(watch)
-
-
-def test_a_list_that_does_not_come_says_so_and_comes_again(
-    desk: Page, alice: User, make_link: Callable[..., Link], own_site: Site, watch: Watch
-) -> None:
-    make_link(alice, "apple")
-    make_link(alice, "pear")
-    desk.reload()
-    own_site.stop()
-    desk.get_by_role("searchbox").fill("pear")
-    expect(desk.get_by_role("heading", name="This list could not be loaded")).to_be_visible()
-    expect(sign(desk)).to_have_css("opacity", "0")
-    own_site.start()
-    desk.get_by_role("button", name="Try again").click()
-    rows = desk.get_by_role("list", name="Links").get_by_role("listitem")
-    expect(rows).to_have_count(1)
-    expect(rows).to_contain_text("/pear")
-    desk.get_by_role("searchbox").fill("plum")
-    expect(desk.get_by_role("heading", name="Nothing found")).to_be_visible()
-    forgive(watch)
-
-
 # the page, what is filled in, the button, and the field that is wrong
 WRONG: dict[str, tuple[str, dict[str, str], str, str]] = {
     "a link": ("links/new", {"url": "first", "location_url": "nowhere:x"}, "Create link", "location_url"),
@@ -256,28 +199,6 @@ def test_what_is_wrong_stands_beside_its_field(desk: Page, site: str) -> None:
         for field_name, value in values.items():
             if field_name != "type":
                 expect(desk.locator(f"main [name={field_name}]"), name).to_have_value(value)
-
-
-def test_copied_where_the_browser_has_no_clipboard(
-    context: BrowserContext, alice: User, make_link: Callable[..., Link], own_site: Site
-) -> None:
-    """Browsers offer no clipboard on plain HTTP, except on localhost."""
-    make_link(alice, "apple")
-    page = context.new_page()
-    complaints: list[str] = []
-    page.on("console", lambda message: complaints.append(message.text))
-    home = f"http://{ELSEWHERE}:{own_site.port}"
-    page.goto(f"{home}/login")
-    assert not page.evaluate("isSecureContext || Boolean(navigator.clipboard)")
-    page.get_by_label("E-mail").fill(alice.email)
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Sign in", exact=True).click()
-    page.get_by_role("button", name="Copy").first.click()
-    said(page, "Copied.")
-    search = page.get_by_role("searchbox")
-    search.press("Control+V")
-    expect(search).to_have_value(f"{home}/apple")
-    assert complaints == []
 
 
 @pytest.mark.parametrize(("chosen", "system"), [("light", "dark"), ("dark", "light")])

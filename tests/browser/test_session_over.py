@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User, UserSession
-from app.core.clock import now
-from app.dashboard.auth.proofs import RECENT
-from app.links.models import Link
 from app.projects.models import Project
 from tests.browser.conftest import Watch
-from tests.browser.test_accessibility import seen
-from tests.factories import PASSWORD, Factory
+from tests.factories import PASSWORD
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
 WIDTHS = pytest.mark.parametrize("width", [1280, 390])
@@ -116,141 +111,4 @@ def test_a_dialog_goes_on_after_a_sign_in_beside(
     expect(desk.get_by_role("status").filter(has_text="Kept is created.").first).to_be_visible()
     session.rollback()
     assert session.scalars(select(Project.name)).all() == ["Kept"]
-    forgive(watch)
-
-
-@pytest.mark.parametrize("path", ["projects/new", "projects/"])
-def test_another_account_does_not_get_it(
-    path: str,
-    desk: Page,
-    site: str,
-    watch: Watch,
-    session: scoped_session[Session],
-    bob: User,
-    sign_in: Callable[..., Page],
-) -> None:
-    """Bob has signed in in another tab of the same browser: alice's form is not saved as his."""
-    email = bob.email
-    desk.goto(f"{site}/dashboard/{path}")
-    if path == "projects/":
-        desk.get_by_role("link", name="Create project").click()
-    field = desk.locator(":is(#sheet, main) [name=name]")
-    field.fill("Alice's own")
-    end_sessions(session)
-    bobs = sign_in(desk.context, bob)
-    expect(bobs.get_by_text(email).first).to_be_attached()
-    field.press("Enter")
-    expect(told(desk)).to_contain_text(f"Now {email} is signed in")
-    expect(field).to_have_value("Alice's own")
-    session.rollback()
-    assert session.scalars(select(Project)).all() == []
-    desk.keyboard.press("Escape")
-    expect(field).to_be_focused()
-    forgive(watch)
-
-
-def test_a_new_session_of_the_same_account_is_taken_over(
-    desk: Page,
-    site: str,
-    watch: Watch,
-    session: scoped_session[Session],
-    alice: User,
-    sign_in: Callable[..., Page],
-) -> None:
-    """Signed out and in again elsewhere in this browser: a page of its own is saved at the first try."""
-    desk.goto(f"{site}/dashboard/projects/new")
-    desk.locator("main [name=name]").fill("Kept")
-    end_sessions(session)
-    sign_in(desk.context, alice)
-    desk.get_by_role("button", name="Create project").click()
-    expect(desk.get_by_role("status").filter(has_text="Kept is created.").first).to_be_visible()
-
-
-@WIDTHS
-def test_without_scripts_the_form_is_there_again_after_the_sign_in(
-    width: int,
-    browser: Browser,
-    alice: User,
-    session: scoped_session[Session],
-    sign_in: Callable[..., Page],
-    watch: Watch,
-) -> None:
-    context = browser.new_context(java_script_enabled=False, viewport={"width": width, "height": 800})
-    email, desk = alice.email, sign_in(context, alice)
-    desk.goto(desk.url.replace("links/", "links/new"))
-    desk.get_by_label("Destination", exact=True).first.fill("https://example.com/kept")
-    desk.locator("[name=url]").fill("kept~whole")
-    end_sessions(session)
-    desk.get_by_role("button", name="Create link").click()
-    expect(desk.get_by_text("What you typed is kept on this page")).to_be_visible()
-    desk.get_by_label("E-mail").fill(email)
-    desk.get_by_label("Password").fill(PASSWORD)
-    desk.get_by_role("button", name="Sign in", exact=True).click()
-    expect(desk.get_by_role("heading", name="You are signed in again")).to_be_visible()
-    desk.get_by_role("button", name="Continue").click()
-    expect(desk.get_by_label("Destination", exact=True).first).to_have_value("https://example.com/kept")
-    expect(desk.locator("[name=url]")).to_have_value("kept~whole")
-    session.rollback()
-    assert session.scalars(select(Link)).all() == []
-    desk.get_by_role("button", name="Create link").click()
-    expect(desk.get_by_role("status").filter(has_text="is created.")).to_be_visible()
-    session.rollback()
-    assert session.scalars(select(Link.url)).all() == ["kept~whole"]
-    forgive(watch)
-    context.close()
-
-
-@WIDTHS
-def test_the_password_is_asked_for_without_a_reproach(
-    width: int,
-    desk: Page,
-    site: str,
-    alice: User,
-    session: scoped_session[Session],
-    factory: Factory,
-    watch: Watch,
-) -> None:
-    """Deleting from the row's menu asks for it when it was typed long ago: nothing is wrong yet."""
-    factory.link(alice, "apple")
-    desk.set_viewport_size({"width": width, "height": 800})
-    desk.goto(f"{site}/dashboard/links/")
-    session.rollback()
-    for row in session.scalars(select(UserSession)):
-        row.password_datetime = now() - RECENT
-    session.commit()
-    desk.locator("[data-menu]").first.click()
-    desk.locator("#row-menu").get_by_role("link", name="Delete").click()
-    field = desk.locator("#sheet").get_by_label("Current password")
-    expect(field).to_be_visible()
-    expect(field).not_to_have_attribute("aria-invalid", "true")
-    expect(desk.locator("#sheet .error")).to_have_count(0)
-    desk.locator("#sheet .form-foot button.danger").click()
-    expect(field).to_have_attribute("aria-invalid", "true")  # the form has come anew, with an empty field
-    field.fill("wrong")
-    field.press("Enter")
-    expect(desk.locator("#sheet")).to_contain_text("This is not your current password.")
-    field.fill(PASSWORD)
-    field.press("Enter")
-    expect(desk.locator("#rows > .row")).to_have_count(0)
-
-
-def test_what_is_asked_is_accessible(
-    desk: Page, site: str, watch: Watch, session: scoped_session[Session]
-) -> None:
-    """Both questions over an open dialog, and the pages of a sign-in beside, by axe in both themes."""
-    desk.goto(f"{site}/dashboard/signed-in")
-    assert seen(desk) == {}
-    desk.goto(f"{site}/dashboard/projects/")
-    desk.get_by_role("link", name="Create project").click()
-    field = desk.locator("#sheet [name=name]")
-    field.fill("Kept")
-    desk.keyboard.press("Escape")
-    expect(desk.get_by_role("button", name="Keep editing")).to_be_focused()
-    assert seen(desk) == {}
-    desk.keyboard.press("Escape")
-    expect(field).to_be_focused()
-    end_sessions(session)
-    desk.keyboard.press("Enter")
-    expect(told(desk)).to_be_visible()
-    assert seen(desk) == {}
     forgive(watch)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterator
 from threading import Thread
 from typing import Any
@@ -10,10 +9,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 from sqlalchemy import select, update
-from sqlalchemy.orm import Session, scoped_session
 from werkzeug.serving import make_server
 
-from app.accounts.models import User
 from app.accounts.passwords import hash_password
 from app.analytics.sharing import services
 from app.analytics.sharing.models import StatisticsShare
@@ -90,81 +87,6 @@ def test_made_by_mouse_and_opened_without_an_account(
     expect(desk.locator("#share-address")).to_have_text(address)
 
 
-def test_made_and_revoked_by_keys(desk: Page, site: str, past: Past, visitor: BrowserContext) -> None:
-    desk.goto(f"{site}/dashboard/projects/{past.project.id}/statistics/")
-    desk.locator("#share > summary").focus()
-    desk.keyboard.press("Enter")
-    desk.keyboard.press("Tab")
-    expect(desk.get_by_role("link", name="Create share address")).to_be_focused()
-    desk.keyboard.press("Enter")
-    dialog = desk.get_by_role("dialog")
-    name = dialog.get_by_label("Name", exact=True)
-    expect(name).to_have_value("Spring & more")
-    name.focus()
-    desk.keyboard.press("Control+A")
-    desk.keyboard.type("By keys")
-    desk.keyboard.press("Enter")
-    address = desk.locator("#share-address").inner_text()
-    page = visitor.new_page()
-    page.goto(address)
-    expect(page.get_by_role("heading", name="By keys")).to_be_visible()
-    desk.keyboard.press("Escape")
-    desk.goto(f"{site}/dashboard/shares/")
-    desk.get_by_role("link", name="Revoke By keys").focus()
-    desk.keyboard.press("Enter")
-    desk.get_by_role("dialog").get_by_role("button", name="Revoke share address").focus()
-    desk.keyboard.press("Enter")
-    expect(desk.locator(".row", has_text="By keys")).to_contain_text("Revoked")
-    page.reload()
-    expect(page.get_by_role("heading")).to_have_text("This address has ended")
-    assert "By keys" not in page.content()
-
-
-@pytest.mark.parametrize("width", WIDTHS)
-def test_edited_by_keys_under_the_same_address(
-    width: int, desk: Page, site: str, alice: User, past: Past, factory: Factory, visitor: BrowserContext
-) -> None:
-    _, token = factory.share(alice, name="Before", parts=["country_code"])
-    resize(desk, width)
-    desk.goto(f"{site}/dashboard/shares/")
-    desk.get_by_role("link", name="Edit Before").focus()
-    desk.keyboard.press("Enter")
-    dialog = desk.get_by_role("dialog")
-    name = dialog.get_by_label("Name", exact=True)
-    expect(name).to_have_value("Before")
-    name.focus()
-    desk.keyboard.press("Control+A")
-    desk.keyboard.type("After")
-    dialog.get_by_label("Devices", exact=True).check()
-    ends = dialog.get_by_label("Expires")  # a date with its time, which must not be cut on a phone
-    assert ends.evaluate("field => field.clientWidth") > 220
-    assert sideways(desk) == []
-    name.focus()
-    desk.keyboard.press("Enter")
-    expect(dialog).to_be_hidden()
-    expect(desk.locator(".row", has_text="After")).to_be_visible()
-    page = visitor.new_page()
-    page.goto(f"{site}/dashboard/shared/{token}")
-    expect(page.get_by_role("heading", name="After")).to_be_visible()
-    expect(page.get_by_role("region", name="Devices")).to_be_visible()
-
-
-def test_fields_that_mean_nothing_yet_are_hidden(desk: Page, site: str, past: Past) -> None:
-    """And what is wrong is said at its field."""
-    desk.goto(f"{site}/dashboard/shares/new?link_id={past.first.id}")
-    expect(desk.get_by_label("From", exact=True)).to_be_hidden()
-    expect(desk.get_by_label("Sites that may embed it")).to_be_hidden()
-    desk.get_by_label("Period").select_option("custom")
-    desk.get_by_label("From", exact=True).fill("2026-02-01")
-    desk.get_by_label("To", exact=True).fill("2026-01-01")
-    desk.get_by_role("switch", name="Allow embedding").check()
-    desk.get_by_label("Sites that may embed it").fill("not a host!")
-    desk.get_by_role("button", name="Create share address").click()
-    expect(desk.get_by_label("To", exact=True)).to_have_attribute("aria-invalid", "true")
-    expect(desk.get_by_text("must not be before the start")).to_be_visible()
-    expect(desk.get_by_text("is not a host")).to_be_visible()
-
-
 @pytest.mark.parametrize("width", WIDTHS)
 def test_a_password(width: int, site: str, past: Past, factory: Factory, visitor: BrowserContext) -> None:
     _, token = factory.share(past.owner, name="Figures", password_hash=hash_password("open sesame"))
@@ -184,21 +106,6 @@ def test_a_password(width: int, site: str, past: Past, factory: Factory, visitor
     assert cookie["httpOnly"]
     page.reload()
     expect(page.get_by_role("heading", name="Figures")).to_be_visible()
-
-
-def test_an_expired_one(
-    site: str, past: Past, factory: Factory, visitor: BrowserContext, session: scoped_session[Session]
-) -> None:
-    _, token = factory.share(past.owner, name="Figures")
-    page = visitor.new_page()
-    page.goto(f"{site}/dashboard/shared/{token}")
-    expect(page.get_by_role("heading", name="Figures")).to_be_visible()
-    session.execute(update(StatisticsShare).values(expires_datetime=clock.now() - dt.timedelta(seconds=1)))
-    session.commit()
-    answer = page.reload()
-    assert answer
-    assert answer.status == 410
-    expect(page.get_by_role("heading")).to_have_text("This address has ended")
 
 
 class TheirSite:
@@ -261,18 +168,6 @@ def test_not_embedded_where_it_is_not_allowed(
     expect(page.frame_locator("iframe").get_by_role("heading", name="Our clicks")).to_have_count(0)
     assert page.frames[1].url.startswith("chrome-error:")
     assert any("frame-ancestors" in text for text in said), said
-
-
-def test_without_javascript(browser: Browser, site: str, past: Past, factory: Factory) -> None:
-    """The tables are there, and the chart's is."""
-    _, token = factory.share(past.owner, name="Figures", least=1)
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(f"{site}/dashboard/shared/{token}")
-    page.get_by_text("Show as a table").click()
-    expect(page.get_by_role("region", name="Clicks and visitors over time")).to_be_visible()
-    expect(page.get_by_role("button", name="Print")).to_be_hidden()
-    context.close()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

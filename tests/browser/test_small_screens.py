@@ -122,55 +122,6 @@ def test_every_page_in_languages_with_longer_words(
     assert len(found) > 15
 
 
-BARS = {"a desktop": Screen(1280, 800), "a phone": Screen(390, 844), "a zoom of 400 %": Screen(320, 256)}
-
-
-@pytest.mark.parametrize("screen", BARS.values(), ids=BARS)
-def test_the_focus_is_never_behind_the_selection_bar(
-    screen: Screen, desk: Page, alice: User, factory: Factory
-) -> None:
-    """Nor behind the bar of a phone: by Tab, forward and back, through a list that has ticked rows."""
-    for number in range(12):
-        factory.link(alice, f"a{number}", tags=("spring",))
-    adjust(desk, screen)
-    desk.reload()
-    desk.locator("#rows input[name=ids]").first.check(force=True)
-    expect(desk.locator("#many")).to_be_visible()
-    desk.locator("#rows a.name").first.focus()
-    hidden = []
-    for key in (*["Tab"] * 50, *["Shift+Tab"] * 50):
-        desk.keyboard.press(key)
-        hidden += desk.evaluate(BEHIND)
-    assert hidden == []
-
-
-@pytest.mark.parametrize("width", [1280, 900])
-def test_the_selection_bar_covers_nothing_of_the_sidebar(
-    width: int, desk: Page, alice: User, factory: Factory
-) -> None:
-    factory.link(alice, "one")
-    desk.set_viewport_size({"width": width, "height": 800})
-    desk.reload()
-    desk.locator("#rows input[name=ids]").check(force=True)
-    expect(desk.locator("#many")).to_be_visible()
-    bar, sidebar = desk.locator("#many").bounding_box(), desk.locator(".side").bounding_box()
-    assert bar
-    assert sidebar
-    assert bar["x"] >= sidebar["x"] + sidebar["width"]
-    assert bar["x"] + bar["width"] <= width
-
-
-# What lies over the focused element, unless it is in that bar itself.
-BEHIND = """() => {
-  const one = document.activeElement;
-  const { top, bottom } = one.getBoundingClientRect();
-  return [...document.querySelectorAll("#many, .side nav")]
-    .filter((bar) => getComputedStyle(bar).position === "fixed" && bar.offsetHeight && !bar.contains(one))
-    .filter((bar) => bar.getBoundingClientRect().top < bottom && bar.getBoundingClientRect().bottom > top)
-    .map((bar) => `${bar.id || "nav"} over ${one.outerHTML.slice(0, 90)}`);
-}"""
-
-
 def look_of(one: Locator) -> tuple[str, ...]:
     """What the eye has to tell it by: its colours and its border, in the system's own colours."""
     names = ["backgroundColor", "color", "borderTopColor", "outlineStyle", "outlineColor", "appearance"]

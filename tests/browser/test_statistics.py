@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 
-from app.accounts.models import User
 from app.core import clock
 from app.core.config import Settings
 from app.journal.codec import Visit
@@ -235,57 +234,6 @@ def test_live_themes_and_failures(
     watch.complaints.clear()
 
 
-def test_all_links_projects_and_longer_lists(
-    desk: Page,
-    past: Past,
-    settings: Settings,
-    api: Api,
-    site: str,
-) -> None:
-    moment = int(clock.now().timestamp() * 1000) - 86_400_000
-    cities = [
-        Visit(
-            moment,
-            past.second.id,
-            past.owner.id,
-            is_bot=0,
-            visitor="v",
-            country_code="FR",
-            city_name=f"Ville {n}",
-        )
-        for n in range(12)
-    ]
-    take_in(settings, cities)
-    shown = Shown(desk)
-    desk.reload()
-    desk.get_by_role("link", name="Statistics", exact=True).click()
-    of_all = api.get("/statistics", query_string={"timezone": ZONE}).json["data"]
-    expect(shown.total()).to_have_text(clicks(of_all))
-    desk.keyboard.press("f")
-    desk.wait_for_url("**/statistics/?period=28d")
-    shown.row("places", "France").click()
-    desk.wait_for_url("**/statistics/?period=28d&country_code=FR")
-    expect(shown.total()).to_have_text("12")  # the page before it has a tab of this name, too
-    shown.part("places").get_by_role("link", name="Cities", exact=True).click()
-    shown.part("places").get_by_role("link", name="All cities").click()
-    dialog = desk.get_by_role("dialog")
-    expect(dialog.locator("tbody tr")).to_have_count(12)
-    dialog.get_by_role("link", name="Ville 11").click()
-    expect(shown.total()).to_have_text("1")
-    shown.row("links", f"127.0.0.1:{site.rpartition(':')[2]}/second").click()
-    desk.wait_for_url(
-        re.compile(rf"/links/{past.second.id}/statistics/\?period=28d&.*country_code=FR&city_name=Ville\+11$")
-    )
-    expect(shown.total()).to_have_text("1")
-
-    desk.get_by_role("link", name="Statistics", exact=True).click()
-    desk.locator("summary", has_text="All links").click()
-    desk.get_by_role("link", name="Spring & more").click()
-    desk.wait_for_url(f"**/projects/{past.project.id}/statistics/")
-    of_first = api.get(f"/statistics/{past.first.id}", query_string={"timezone": ZONE}).json["data"]
-    expect(shown.total()).to_have_text(clicks(of_first))
-
-
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_everybody_can_use_them(shown: Shown, past: Past, site: str, theme: str) -> None:
     page = shown.page
@@ -308,19 +256,3 @@ def test_everybody_can_use_them(shown: Shown, past: Past, site: str, theme: str)
     assert menu
     assert menu["x"] >= 0
     assert {where: what for where, what in found.items() if what} == {}
-
-
-def test_without_javascript_the_tables_are_there(
-    browser: Browser, site: str, past: Past, alice: User, report: Callable[..., Any],
-    sign_in: Callable[[BrowserContext, User], Page],
-) -> None:  # fmt: skip
-    context = browser.new_context(java_script_enabled=False)
-    shown = Shown(page := sign_in(context, alice))
-    page.goto(f"{site}/dashboard/links/{past.first.id}/statistics/")
-    page.wait_for_url("**/statistics/?whole=1")
-    assert shown.days() == counts(report())
-    shown.row("places", "Germany").click()
-    page.wait_for_url("**/?country_code=DE&whole=1")
-    assert shown.days() == counts(report(country_code="DE"))
-    assert shown.part("week").locator("table.heat tbody td").count() == 7 * 24
-    context.close()

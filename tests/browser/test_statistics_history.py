@@ -7,12 +7,10 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from app.core import clock
-from app.core.config import Settings
 from app.dashboard.statistics import lists
 from tests.browser.shown import Shown
-from tests.browser.test_statistics_controls import Known, ago, replace_visit, today, totals
-from tests.past import Past, take_in
+from tests.browser.test_statistics_controls import Known, ago, today, totals
+from tests.past import Past
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
 
@@ -24,38 +22,6 @@ def shown(desk: Page, past: Past, site: str, request: pytest.FixtureRequest) -> 
     shown = Shown(desk)
     totals(shown, Known(past).total((ago(29), today())))
     return shown
-
-
-def test_typed_days_ask_for_nothing_until_they_are_sent_and_back_is_one_step(
-    shown: Shown, past: Past
-) -> None:
-    page, known = shown.page, Known(past)
-    first, start, end = page.url, page.locator("#own-start"), page.locator("#own-end")
-    page.keyboard.press("c")
-    expect(start).to_be_focused()
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url) if "latest" not in request.url else None)
-    start.fill(str(ago(9)))
-    end.fill(str(ago(4)))
-    page.get_by_role("button", name="Show these days").focus()  # the fields' `change`
-    page.locator("#period summary").click()  # closed, and opened again
-    page.locator("#period summary").click()
-    expect(start).to_have_value(str(ago(9)))
-    assert asked == []
-    assert page.url == first
-    start.focus()
-    page.keyboard.press("Enter")
-    page.wait_for_url(f"**/?period=custom&start_date={ago(9)}&end_date={ago(4)}")
-    totals(shown, known.total((ago(9), ago(4))))
-    page.evaluate("setTimeout(() => history.back())")
-    expect(page).to_have_url(first)
-    totals(shown, known.total((ago(29), today())))
-    expect(start).to_have_value(str(ago(29)))
-    expect(end).to_have_value(str(today()))
-    page.evaluate("setTimeout(() => history.forward())")
-    expect(page).to_have_url(re.compile("period=custom"))
-    totals(shown, known.total((ago(9), ago(4))))
-    expect(start).to_have_value(str(ago(9)))
 
 
 def test_back_from_a_tab_a_filter_and_a_whole_list(shown: Shown, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,17 +54,3 @@ def test_back_from_a_tab_a_filter_and_a_whole_list(shown: Shown, monkeypatch: py
         title = {"os_name": "System", "browser_name": "Browser"}[tab]
         expect(shown.part("devices").locator("thead th").first).to_have_text(title)
         expect(page.locator(".applied .chip")).to_have_count(len(chips))
-
-
-@pytest.mark.parametrize("place", ["the button", "a time"])
-def test_new_clicks_do_not_take_the_focus(place: str, shown: Shown, past: Past, settings: Settings) -> None:
-    """The list of the latest clicks comes again by itself. Whoever is at it stays where they are."""
-    page, latest = shown.page, shown.part("latest")
-    button = latest.get_by_role("button", name="Live")
-    focused = button if place == "the button" else latest.locator("time").nth(2)
-    focused.focus()
-    name = focused.get_attribute("id")
-    take_in(settings, [replace_visit(past, int(clock.now().timestamp() * 1000))])
-    page.evaluate("htmx.trigger('[data-poll]', 'poll')")
-    expect(latest.locator("li").first).to_contain_text("Tokyo, Japan")
-    expect(page.locator(f"#{name}")).to_be_focused()

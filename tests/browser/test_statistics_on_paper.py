@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import re
 import struct
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import Any
 import pytest
 from playwright.sync_api import Download, Page, expect
 
-from tests.factories import Factory
 from tests.past import Past
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
@@ -46,8 +44,9 @@ def expect_printed_whole(page: Page) -> None:
     expect(page.locator("html")).to_have_attribute("data-printed", "whole")
 
 
-@pytest.mark.parametrize("scope", ["a link", "a project", "all links"])
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("scope", "theme"), [("a link", "light"), ("a project", "dark"), ("all links", "light")]
+)
 def test_all_parts_fit_on_a4(theme: Any, scope: str, desk: Page, site: str, past: Past) -> None:
     """From the menu, in dark colours too: every part is there, nothing is wider than the paper, and texts are
     dark on white."""
@@ -117,29 +116,6 @@ def average_of_chart(page: Page) -> float:
     )
 
 
-def test_ctrl_p_waits_for_parts_below_the_fold(desk: Page, site: str, past: Past) -> None:
-    desk.goto(address(site, past, "all links"))
-    expect(desk.locator("[data-chart] canvas")).to_be_visible()
-    note_printing(desk)
-    desk.keyboard.press("Control+p")
-    expect_printed_whole(desk)
-
-
-def test_after_printing_the_chart_is_as_before(desk: Page, site: str, past: Past) -> None:
-    desk.emulate_media(color_scheme="dark")
-    desk.goto(address(site, past, "a link"))
-    canvas = desk.locator("[data-chart] canvas")
-    expect(canvas).to_be_visible()
-    before = canvas.evaluate("c => [c.width, c.height]")
-    desk.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert desk.locator("[data-chart] canvas").evaluate("c => [c.width, c.height]") != before
-    desk.evaluate("dispatchEvent(new Event('afterprint'))")
-    assert desk.locator("[data-chart] canvas").evaluate("c => [c.width, c.height]") == before
-    assert not desk.evaluate("document.documentElement.classList.contains('printing')")
-    for svg in desk.locator("[data-world] svg").all():
-        assert svg.evaluate("s => [s.getAttribute('viewBox'), s.style.aspectRatio]") == [None, ""]
-
-
 def size_of(download: Download, path: Path) -> tuple[int, int]:
     download.save_as(path)
     head = path.read_bytes()[:24]
@@ -162,45 +138,6 @@ def test_the_chart_is_saved_as_a_picture(
     assert size_of(saved.value, tmp_path / "chart.png") == (1920, 920)  # whatever the screen: twice 960 × 460
 
 
-def test_the_chart_is_saved_by_keys_in_the_colours_of_the_theme(
-    desk: Page, site: str, past: Past, tmp_path: Path
-) -> None:
-    corners = {}
-    for theme in ("light", "dark"):
-        desk.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
-        desk.goto(address(site, past, "a project"))
-        expect(desk.locator("[data-chart] canvas")).to_be_visible()
-        desk.locator("#share > summary").focus()
-        desk.keyboard.press("Enter")
-        desk.get_by_role("button", name="Chart as PNG").first.focus()
-        with desk.expect_download() as saved:
-            desk.keyboard.press("Enter")
-        assert saved.value.suggested_filename.startswith("waypost-Spring-more-")
-        path = tmp_path / f"{theme}.png"
-        size_of(saved.value, path)
-        corners[theme] = corner_of(desk, path)
-    assert min(corners["light"]) > 240
-    assert max(corners["dark"]) < 40
-
-
-def corner_of(page: Page, path: Path) -> list[int]:
-    """The colour of the picture's first pixel."""
-    source = f"data:image/png;base64,{base64.b64encode(path.read_bytes()).decode()}"
-    found: list[int] = page.evaluate(
-        """async source => {
-            const image = new Image();
-            image.src = source;
-            await image.decode();
-            const canvas = document.createElement("canvas");
-            const pen = canvas.getContext("2d");
-            pen.drawImage(image, 0, 0);
-            return [...pen.getImageData(2, 2, 1, 1).data].slice(0, 3);
-        }""",
-        source,
-    )
-    return found
-
-
 def test_the_map_is_saved_as_a_picture(desk: Page, site: str, past: Past, tmp_path: Path) -> None:
     desk.goto(address(site, past, "all links"))
     desk.locator("#panel-map").scroll_into_view_if_needed()
@@ -211,20 +148,3 @@ def test_the_map_is_saved_as_a_picture(desk: Page, site: str, past: Past, tmp_pa
     width, height = size_of(saved.value, tmp_path / "map.png")
     assert width == 1920
     assert height > 600
-
-
-def test_a_shared_page_prints_and_saves(desk: Page, site: str, past: Past, factory: Factory) -> None:
-    _, token = factory.share(past.owner, name="Figures")
-    desk.goto(f"{site}/dashboard/shared/{token}")
-    expect(desk.locator("[data-chart] canvas")).to_be_visible()
-    note_printing(desk)
-    desk.get_by_role("button", name="Print").click()
-    expect_printed_whole(desk)
-    with desk.expect_download() as saved:
-        desk.get_by_role("button", name="Chart as PNG").click()
-    assert saved.value.suggested_filename.startswith("waypost-Figures-")
-    desk.set_viewport_size(PAPER)  # type: ignore[arg-type]
-    desk.emulate_media(media="print")
-    assert desk.evaluate("document.documentElement.scrollWidth") <= PAPER["width"]
-    expect(desk.get_by_role("button", name="Print")).to_be_hidden()
-    expect(desk.locator(".print-only")).to_contain_text("As of")

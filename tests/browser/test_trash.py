@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -35,46 +34,6 @@ def test_undo_trash_and_history(desk: Page, alice: User, make_pixel: Any, site: 
     desk.get_by_role("button", name="Restore My pixel").click()
     expect(desk.get_by_role("status").filter(has_text="My pixel is restored.")).to_be_visible()
     expect(desk.get_by_role("heading", name="The trash is empty")).to_be_visible()
-
-
-def test_a_link_whose_address_was_used_again(desk: Page, site: str) -> None:
-    """Restoring asks for another alias. The history can still set the link back to an earlier state."""
-    dialog = desk.get_by_role("dialog")
-    row = desk.get_by_role("listitem").filter(has_text="/gone")
-
-    def create(destination: str) -> None:
-        desk.keyboard.press("c")
-        dialog.get_by_label("Destination", exact=True).fill(destination)
-        dialog.get_by_label("Short link").fill("gone")
-        dialog.get_by_role("button", name="Create link").click()
-        expect(row).to_contain_text(destination)
-
-    create("https://example.com/first")
-    row.get_by_role("link", name="Edit 127").click()
-    dialog.get_by_label("Destination", exact=True).fill("https://example.com/second")
-    dialog.get_by_role("button", name="Save link").click()
-    expect(row).to_contain_text("example.com/second")
-    row.locator("a.name").focus()
-    desk.keyboard.press("Delete")
-    expect(row).to_be_hidden()
-    create("https://example.com/another")
-    desk.goto(f"{site}/dashboard/trash/")
-    desk.get_by_role("button", name=re.compile("Restore .*gone")).click()
-    alias = dialog.get_by_label("Short link")
-    expect(alias).to_have_attribute("aria-invalid", "true")
-    expect(alias).to_have_value("gone")
-    expect(alias).to_be_focused()
-    alias.fill("back-again")
-    alias.press("Enter")
-    expect(desk.get_by_role("status").filter(has_text="/back-again is restored.")).to_be_visible()
-    desk.goto(f"{site}/dashboard/links/")
-    row = desk.get_by_role("listitem").filter(has_text="/back-again")
-    row.get_by_role("link", name="Edit 127").click()
-    dialog.get_by_role("link", name="History").click()
-    expect(desk.locator(".history")).to_contain_text("https://example.com/second")
-    desk.get_by_role("button", name="Restore this version of").last.click()
-    expect(desk.get_by_role("status").filter(has_text="The earlier version of")).to_be_visible()
-    expect(row).to_contain_text("example.com/first")
 
 
 def test_in_german(

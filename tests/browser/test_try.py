@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 
 from app.accounts.models import User
 from app.links.models import Link
@@ -40,29 +40,3 @@ def test_the_answer_follows_what_is_chosen(desk: Page, link: Link) -> None:
     expect(answer).to_contain_text(GERMAN)
     desk.go_back()
     expect(answer).to_contain_text("Unknown device")
-
-
-def test_a_link_that_is_being_edited_can_be_tried_beside_what_was_typed(desk: Page, link: Link) -> None:
-    desk.reload()
-    desk.get_by_role("link", name="Edit").click()
-    dialog = desk.get_by_role("dialog")
-    dialog.get_by_label("Destination", exact=True).first.fill("https://example.com/typed")
-    with desk.expect_popup() as opened:
-        dialog.get_by_role("link", name="Try as visitor").click()
-    answer = opened.value.get_by_role("region", name="What the visitor gets")
-    expect(answer.get_by_role("status")).to_contain_text("Sees the warning page first")
-    opened.value.close()
-    expect(dialog.get_by_label("Destination", exact=True).first).to_have_value("https://example.com/typed")
-
-
-def test_without_javascript_it_is_sent_by_its_button(
-    browser: Browser, site: str, link: Link, alice: User, sign_in: Callable[[BrowserContext, User], Page]
-) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    page = sign_in(context, alice)
-    page.goto(f"{site}/dashboard/links/{link.id}/try")
-    page.get_by_role("checkbox", name="The warning page").check()
-    page.get_by_label("Country", exact=True).select_option("Germany")
-    page.get_by_role("button", name="Try", exact=True).click()
-    expect(page.get_by_role("region", name="What the visitor gets")).to_contain_text(GERMAN)
-    context.close()

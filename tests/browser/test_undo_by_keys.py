@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import cycle
 from typing import Any
 
 import pytest
@@ -12,7 +13,6 @@ from app.accounts.models import User
 from tests.factories import Factory
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
-WIDTHS = pytest.mark.parametrize("width", [1280, 390])
 MAKE: dict[str, Callable[[Factory, User, str], Any]] = {
     "pixels": lambda factory, owner, name: factory.pixel(owner, name=name),
     "handlers": lambda factory, owner, name: factory.handler(owner, name=name),
@@ -39,8 +39,7 @@ def delete(page: Page, name: str) -> None:
     page.locator("#sheet .form-foot button[type=submit]").press("Enter")
 
 
-@WIDTHS
-@pytest.mark.parametrize("place", MAKE)
+@pytest.mark.parametrize(("width", "place"), [*zip(cycle([1280, 390]), MAKE, strict=False)])
 def test_one_is_deleted_and_put_back(listed: Page, place: str, width: int) -> None:
     rows, toast = listed.locator("#rows > .row"), listed.locator("#toasts .toast")
     expect(rows).to_have_count(3)
@@ -55,45 +54,3 @@ def test_one_is_deleted_and_put_back(listed: Page, place: str, width: int) -> No
     expect(rows).to_have_count(3)
     expect(rows.filter(has_text="pear")).to_be_visible()
     expect(toast.get_by_role("button", name="Undo")).to_have_count(0)
-
-
-@WIDTHS
-@pytest.mark.parametrize("place", ["pixels"])
-def test_the_message_stays_while_it_is_focused_or_under_the_pointer(
-    listed: Page, place: str, width: int
-) -> None:
-    delete(listed, "apple")
-    toast = listed.locator("#toasts .toast")
-    expect(toast.get_by_role("button", name="Undo")).to_be_visible()
-    listed.clock.install()
-    toast.get_by_role("button", name="Undo").focus()
-    listed.clock.fast_forward(60_000)
-    expect(toast).to_be_visible()
-    listed.locator("main").focus()
-    toast.hover()
-    listed.clock.fast_forward(60_000)
-    expect(toast).to_be_visible()
-    listed.mouse.move(1, 1)
-    listed.clock.fast_forward(60_000)
-    expect(toast).to_have_count(0)
-
-
-@WIDTHS
-def test_many_links_are_deleted_and_put_back(
-    desk: Page, alice: User, factory: Factory, site: str, width: int
-) -> None:
-    desk.set_viewport_size({"width": width, "height": 800})
-    for name in ("fig", "plum", "pear", "apple"):
-        factory.link(alice, name)
-    desk.goto(f"{site}/dashboard/links/")
-    rows = desk.locator("#rows > .row")
-    for name in ("pear", "plum"):
-        rows.filter(has_text=f"/{name}").locator("a.name").focus()
-        desk.keyboard.press("x")
-    desk.locator("#many").get_by_role("button", name="Delete").press("Enter")
-    expect(desk.locator("#sheet h2")).to_be_focused()
-    desk.locator("#sheet .form-foot button.danger").press("Enter")
-    expect(rows).to_have_count(2)
-    expect(rows.filter(has_text="/fig").locator(":focus")).to_have_count(1)
-    desk.keyboard.press("Control+z")
-    expect(rows).to_have_count(4)

@@ -147,29 +147,3 @@ def test_the_page_that_opens_an_app(
     expect(page.get_by_role("link", name="Continue in the browser")).to_be_visible()
     assert [*violations(page), *sideways(page)] == []
     context.close()
-
-
-def test_a_password_by_keyboard(page: Page, link: Callable[..., Link], site: str) -> None:  # noqa: F811
-    link("a", password_hash=PAGES["password"]["password_hash"])
-    page.goto(f"{site}/a")
-    expect(page.get_by_label("Password")).to_be_focused()
-    page.keyboard.press("Tab")
-    expect(page.get_by_role("button", name="Open link")).to_be_focused()
-
-
-@pytest.mark.settings(PIXEL_CONSENT="ask")
-def test_our_pages_ask_nobody_for_anything(browser: Browser, link: Callable[..., Link], site: str) -> None:  # noqa: F811
-    for name, columns in PAGES.items():
-        if name not in {"cloaked", "used"}:
-            link(name.rstrip("+"), **columns)
-    context = browser.new_context(user_agent=IPHONE)
-    outside = Outside(context, site)
-    context.add_init_script(STAYS)
-    page = context.new_page()
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    shown = [f"{site}/{name}" for name in PAGES if name not in {"cloaked", "nothing", "used"}]
-    for address in shown:
-        page.goto(address)
-    context.close()
-    assert (outside.asked, [url for url in asked if not url.startswith("data:")]) == ([], shown)

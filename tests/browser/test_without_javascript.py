@@ -71,42 +71,6 @@ def test_a_link_is_made_changed_and_deleted(desk: Page, session: scoped_session[
     expect(desk.get_by_role("heading", name="Create your first short link")).to_be_visible()
 
 
-@pytest.mark.full
-def test_many_at_once(desk: Page, alice: User, make_link: Callable[..., Link], site: str) -> None:
-    for name in ("apple", "pear", "plum"):
-        make_link(alice, name)
-    desk.goto(f"{site}/dashboard/links/")
-    desk.get_by_role("checkbox", name="Select 127").nth(0).check()
-    desk.get_by_role("checkbox", name="Select 127").nth(2).check()
-    desk.get_by_role("button", name="Change").click()
-    desk.get_by_label("State").select_option("Off")
-    desk.get_by_label("Add tags").fill("fruit\nsweet")
-    desk.get_by_role("button", name="Change 2 links").click()
-    said(desk, "2 links are changed.")
-    desk.goto(f"{site}/dashboard/links/?state=off&tag=fruit&columns=tags&columns=none")
-    rows = desk.get_by_role("list", name="Links").get_by_role("listitem")
-    expect(rows).to_have_count(2)
-    expect(rows.first).to_contain_text("sweet")
-    expect(rows.first).not_to_contain_text("clicks")
-    desk.get_by_role("checkbox", name="All 2 that match").check()
-    desk.get_by_role("button", name="Delete").click()
-    desk.get_by_role("button", name="Delete 2 links").click()
-    said(desk, "2 links are deleted.")
-
-
-@pytest.mark.full
-def test_many_links(desk: Page) -> None:
-    desk.get_by_role("link", name="Bulk create").click()
-    desk.get_by_label("Destinations, one a line").fill("example.com/1\nnot one\nexample.com/2")
-    desk.get_by_role("button", name="Create links").click()
-    expect(desk.locator(".wrong-lines li")).to_contain_text("Line 2")
-    expect(desk.locator(".wrong-lines li")).to_contain_text("not one")
-    expect(desk.locator(".wrong-lines button:visible")).to_have_count(0)
-    desk.get_by_label("Destinations, one a line").fill("example.com/1\nexample.com/2")
-    desk.get_by_role("button", name="Create links").click()
-    said(desk, "2 links are created.")
-
-
 def test_search_and_filters(desk: Page, alice: User, make_link: Callable[..., Link], site: str) -> None:
     make_link(alice, "apple")
     make_link(alice, "pear", is_enabled=False)

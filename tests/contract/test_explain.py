@@ -104,24 +104,6 @@ def test_the_steps_and_the_visitor(api: Client) -> None:
     )
 
 
-def test_an_app_before_pixels(api: Client) -> None:
-    pixel = api.make("/pixels", type="social_a", name="n", pixel="1")
-    link = api.link(location_url=VIDEO, app_linking_is_enabled=YES, pixels_ids=pixel)
-    assert told(api, link, f"user_agent={quote(PHONE)}") == ("app", 200, VIDEO)
-
-
-TABLETS = {
-    "Android without Mobile": "Mozilla/5.0 (Linux; Android 14; SM-X710) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36",
-    "iPad": PHONE.replace("iPhone; CPU iPhone OS", "iPad; CPU OS"),
-}
-
-
-@pytest.mark.parametrize("name", TABLETS)
-def test_tablets(api: Client, name: str) -> None:
-    data = api.data(f"/links/{api.link()}/explain?user_agent={quote(TABLETS[name])}")
-    assert data["visitor"]["device_type"] == "tablet"
-
-
 def test_the_visitors_query(api: Client) -> None:
     link = api.link(forward_query_parameters_is_enabled=1, utm_source="letter")
     assert told(api, link, "query=a%3D1") == ("redirect", 302, f"{THERE}?utm_source=letter&a=1")

@@ -114,14 +114,6 @@ def test_a_limited_link_that_asks_for_a_tap(api: Client) -> None:
     assert api.visit(link).status_code == 410
 
 
-def test_a_limited_link_tells_bots_and_head_nothing(api: Client) -> None:
-    link = api.link(clicks_limit=1)
-    for answer in (api.visit(link, "HEAD"), api.visit(link, headers={"User-Agent": CURL})):
-        assert outcome(answer) == (200, None)
-        assert THERE not in answer.text
-    assert outcome(api.visit(link)) == (302, THERE)
-
-
 def test_a_password(api: Client) -> None:
     link = api.link(password="secret")
     page = api.visit(link, more="?a=1")
@@ -187,11 +179,6 @@ def test_utm_and_the_visitors_query(api: Client) -> None:
     location = api.visit(link, more="?a=2&b=3").headers["Location"]
     assert location.endswith("#end")
     assert set(location.partition("?")[2].partition("#")[0].split("&")) == {"a=1", "utm_source=new", "b=3"}
-
-
-def test_raw_letters_leave_as_their_percent_form(api: Client) -> None:
-    link = api.link(location_url="https://exämple.com/ä?x=%zz#ö")
-    assert api.visit(link).headers["Location"] == "https://xn--exmple-cua.com/%C3%A4?x=%zz#%C3%B6"
 
 
 def test_cloaking(api: Client) -> None:
@@ -273,70 +260,8 @@ def test_what_counts(api: Client) -> None:
     assert clicks(api, link) == 3
 
 
-def test_the_first_matching_pair_in_the_order_of_the_list(api: Client) -> None:
-    pairs = {"[0]": ("desktop", AFTER), "[1]": ("desktop", THERE)}
-    sent = {
-        f"targeting_device_type_{part}{n}": pair[i]
-        for n, pair in pairs.items()
-        for i, part in enumerate(("key", "value"))
-    }
-    assert outcome(api.visit(api.link(targeting_type="device_type", **sent))) == (302, AFTER)
-
-
-def test_languages_by_falling_q(api: Client) -> None:
-    keys = {"targeting_browser_language_key[0]": "fr", "targeting_browser_language_value[0]": AFTER}
-    keys |= {"targeting_browser_language_key[1]": "de", "targeting_browser_language_value[1]": f"{THERE}/de"}
-    link = api.link(targeting_type="browser_language", **keys)
-    found = {said: outcome(api.visit(link, headers={"Accept-Language": said}))[1] for said in (
-        "fr;q=0.3,de-AT;q=0.9", "de;q=0.2,fr-CA", "it,en;q=0.5",
-    )}  # fmt: skip
-    assert list(found.values()) == [f"{THERE}/de", AFTER, THERE]
-
-
-def test_a_rotation_is_the_same_for_the_same_visitor(api: Client) -> None:
-    pairs = {
-        f"targeting_rotation_{part}[{n}]": value
-        for n in range(5)
-        for part, value in (("key", "1"), ("value", f"{THERE}/{n}"))
-    }
-    link = api.link(targeting_type="rotation", **pairs)
-    assert len({api.visit(link).headers["Location"] for _ in range(12)}) == 1
-
-
-def test_afterwards_gets_no_utm_and_no_query(api: Client) -> None:
-    link = api.link(
-        schedule=1, end_date="2020-01-01", expiration_url=f"{AFTER}?a=1", utm_source="s",
-        forward_query_parameters_is_enabled=1,
-    )  # fmt: skip
-    assert outcome(api.visit(link, more="?b=2")) == (302, f"{AFTER}?a=1")
-
-
-def test_raising_a_limit_opens_the_link_again(api: Client) -> None:
-    link = api.link(clicks_limit=1)
-    assert [api.visit(link).status_code for _ in range(2)] == [302, 410]
-    api.post(f"/links/{link}", {"clicks_limit": 2})
-    assert eventually(lambda: api.visit(link).status_code == 302, 1)
-
-
 @pytest.mark.parametrize("sent", [{"password": "x"}, {"sensitive_content": 1}], ids=["password", "warning"])
 def test_bots_learn_nothing_behind_a_gate(api: Client, sent: dict[str, Any]) -> None:
     answer = api.visit(api.link(**sent), headers={"User-Agent": CURL})
     assert THERE not in answer.text
     assert "Location" not in answer.headers
-
-
-def test_a_gate_is_shown_at_the_links_own_spelling(api: Client) -> None:
-    link = api.link(password="x")
-    data = api.data(f"/links/{link}")
-    address = data["short_url"].replace(data["url"], data["url"].upper())
-    answer = requests.get(address, headers={"User-Agent": PERSON}, allow_redirects=False, timeout=30)
-    assert answer.is_redirect
-    assert answer.headers["Location"].endswith(f"/{data['url']}")
-
-
-def test_apps_are_opened_on_phones_only(api: Client) -> None:
-    video = "https://www.youtube.com/watch?v=dQw4w9WgXcQ"
-    link = api.link(location_url=video, app_linking_is_enabled=1)
-    page = api.visit(link, headers={"User-Agent": PHONE})
-    assert (page.status_code, "youtube" in page.text) == (200, True)
-    assert outcome(api.visit(link)) == (302, video)

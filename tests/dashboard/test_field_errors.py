@@ -208,18 +208,3 @@ def test_other_forms(name: str, desk: Desk) -> None:
     answer = desk.post(path, data)
     assert answer.status_code == 422
     assert require_bound(answer.text).names() >= fields
-
-
-def test_qr_codes_and_visitors(desk: Desk, alice: User, factory: Factory) -> None:
-    link = factory.link(alice)
-    answer = desk.post(f"/links/{link.id}/qr", {"dark": "red", "size": "3"})
-    names = [f'data-error-of="{name}"' for name in ("dark", "size")]
-    assert all(name in answer.text for name in names)
-    assert "try-ip" in require_bound(desk.get(f"/links/{link.id}/try?ip=x").text).ids
-
-
-def test_a_link_that_is_restored(desk: Desk, alice: User, factory: Factory) -> None:
-    link = factory.link(alice, "lost")
-    assert desk.post(f"/links/{link.id}/delete", {}).status_code == 303
-    answer = desk.post("/trash/1/restore", {"url": "a//b"})
-    assert require_bound(answer.text).names() == {"url"}

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from sqlalchemy import select
 
 from app.accounts.models import User
 from app.core.extensions import db
-from app.links import previous_uploads
 from app.links.models import Link
 from app.trash.models import Trashed
 from tests.clients import Api
 from tests.dashboard.conftest import HTMX, Desk
-from tests.links.pictures import picture
 
 LINKS = {**HTMX, "HX-Current-URL": "http://localhost/dashboard/links/"}
 
@@ -98,22 +94,6 @@ def test_the_list_of_what_lies_there(
     assert len(trashed()) == 1
 
 
-@pytest.mark.parametrize("path", ["/links/{}", "/links/{}/try"])
-def test_the_api_sees_nothing_of_it(
-    desk: Desk, alice: User, make_link: Any, make_pixel: Any, api: Api, path: str
-) -> None:
-    pixel, link = make_pixel(alice).id, make_link(alice, "gone").id
-    assert api.post(f"/links/{link}", json={"pixels_ids": [pixel]}).status_code == 200
-    desk.post(f"/pixels/{pixel}/delete", {})
-    assert api.get(f"/links/{link}").json["data"]["pixels_ids"] == []
-    assert api.post(f"/links/{link}", json={"pixels_ids": [pixel]}).status_code == 422
-    assert api.delete(f"/links/{link}").status_code == 204
-    assert api.get(f"/links/{link}").status_code == 404
-    assert api.get("/links").json["meta"]["total"] == 0
-    assert desk.get(path.format(link)).status_code == 404
-    assert desk.get(f"/links/{link}/history").status_code == 404
-
-
 def test_history_in_words_and_back(desk: Desk, alice: User, make_pixel: Any, api: Api) -> None:
     pixel = make_pixel(alice, name="My pixel")
     first = {
@@ -148,30 +128,3 @@ def test_history_in_words_and_back(desk: Desk, alice: User, make_pixel: Any, api
     data = api.get(f"/links/{id_}").json["data"]
     assert (data["location_url"], data["pixels_ids"]) == ("https://example.com/one", [])
     assert "Earlier version restored" in desk.get(f"/links/{id_}/history").text
-
-
-def test_history_says_by_which_way_and_which_pictures_are_gone(desk: Desk, api: Api) -> None:
-    files = {"cloaking_opengraph": (io.BytesIO(picture()), "one.png")}
-    id_ = api.post("/links", data={"location_url": "https://example.com", **files}).json["data"]["id"]
-    again = {"cloaking_opengraph": (io.BytesIO(picture(color=(1, 2, 3))), "two.png")}
-    assert api.post(f"/links/{id_}", data=again).status_code == 200
-    desk.post("/links/many", {"do": "off", "ids": str(id_)})
-    page = desk.get(f"/links/{id_}/history").text
-    assert "(bulk change)" in page
-    assert "<del><bdi>A picture</bdi></del> <ins><bdi>Another picture</bdi></ins>" in page
-    assert ".png" not in page
-    for file in previous_uploads.of_links([id_]):  # versions before kept none
-        file.unlink()
-    assert "<del><bdi>A picture that is gone</bdi></del>" in desk.get(f"/links/{id_}/history").text
-
-
-def test_going_back_to_an_address_that_is_taken(desk: Desk, api: Api) -> None:
-    id_ = api.post("/links", json={"location_url": "https://example.com", "url": "one"}).json["data"]["id"]
-    api.post(f"/links/{id_}", json={"url": "two"})
-    api.post("/links", json={"location_url": "https://example.com", "url": "one"})
-    page = desk.get(f"/links/{id_}/history").text
-    change = re.findall(rf"/dashboard(/links/{id_}/history/\d+)", page)[-1]
-    refused = desk.post(change, {})
-    assert refused.status_code == 409
-    assert "taken already" in refused.text
-    assert desk.post(f"/links/{id_}/history/999999", {}).status_code == 404

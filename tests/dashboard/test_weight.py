@@ -28,7 +28,6 @@ PAGES = {
     "who would go where": "/links/1/try",
     "the QR code of a link": "/links/1/qr",
 }
-DIALOGS = {"create": "/links/new", "many": "/links/bulk", "edit": "/links/1"}
 
 
 def load(desk: Desk, path: str, **headers: str) -> TestResponse:
@@ -87,11 +86,3 @@ def test_first_load_of_every_page(desk: Desk) -> None:
     drawn = {address.rpartition("/")[2] for address in found["the statistics of a link"]}
     assert {"jsvectormap-world.js", "uplot.iife.min.js"} < drawn
     assert sum("statistics/map" in address for address in found["the statistics of a link"]) == 1
-
-
-@pytest.mark.usefixtures("full")
-@pytest.mark.parametrize("name", DIALOGS)
-def test_with_a_dialog_open(desk: Desk, name: str) -> None:
-    """The dialog opens over the full list of links, and nothing is cached."""
-    dialog = load(desk, f"/dashboard{DIALOGS[name]}", **HTMX)
-    assert sum(dict(named(desk, "/dashboard/links/")).values()) + weight(dialog) < MOST

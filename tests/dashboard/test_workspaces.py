@@ -15,8 +15,6 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from app.accounts import member_invitations, workspaces
-from app.accounts.access import Access
-from app.accounts.keys import create_key
 from app.accounts.models import ApiKey, User, UserSession, Workspace, WorkspaceInvitation
 from app.accounts.rights import EDITOR, OWNER, VIEWER
 from app.accounts.workspaces import access_of
@@ -27,10 +25,8 @@ from app.core.database import begin_write
 from app.core.extensions import db
 from app.links.models import Link
 from app.notifications.models import Delivery, NotificationHandler, SystemEmail
-from tests.clients import Api
 from tests.dashboard.conftest import Desk
 from tests.factories import PASSWORD, Factory
-from tests.users import access_to
 
 LINK = {"location_url": "https://example.com/", "url": "made"}
 
@@ -114,13 +110,6 @@ def test_two_tabs_show_two(desk: Desk, alice: User, workspace: Workspace, sessio
     assert desk.get(f"/w/{own}/links/{link.id}").status_code == 404
 
 
-def test_one_of_others_is_not_there(desk: Desk, bob: User) -> None:
-    other = access_of(bob).workspace_id
-    for path in (f"/w/{other}/links/", f"/w/{10**20}/links/", "/w/0/links/"):
-        assert desk.get(path).status_code == 404
-    assert desk.post(f"/w/{other}/links/new", LINK).status_code == 404
-
-
 @pytest.mark.parametrize("role", [OWNER, EDITOR, VIEWER])
 def test_who_may_write(role: str, enter: Callable[[str], Desk], session: Session) -> None:
     desk = enter(role)
@@ -154,36 +143,6 @@ def test_a_viewer_sees_no_button_for_what_can_not_be(
     assert desk.get(f"/w/5000/links/{id_}").status_code == 403
 
 
-def test_a_viewer_is_offered_nothing_that_would_be_refused(
-    enter: Callable[[str], Desk], workspace: Workspace
-) -> None:
-    desk = enter(VIEWER)
-    palette = desk.get("/w/5000/palette").text
-    for page in ("links/new", "links/bulk", "projects/new", "domains/new", "pixels/new", "handlers/new"):
-        assert f"/w/5000/{page}" not in palette
-    assert "/w/5000/keys/new" in palette
-    imports = desk.get("/w/5000/imports/").text
-    assert 'type="file"' not in imports
-    assert "export.csv" in imports
-    assert "export.json" not in imports
-    assert "/shares/new" not in desk.get("/w/5000/shares/").text
-
-
-def test_rights_end_with_the_next_request(
-    enter: Callable[[str], Desk], workspace: Workspace, bob: User, session: Session
-) -> None:
-    desk = enter(EDITOR)
-    assert desk.get("/w/5000/links/new").status_code == 200
-    member = next(one for one in workspaces.members(5000) if one.user_id == bob.id)
-    workspaces.change_role(member, VIEWER)
-    session.commit()
-    assert desk.get("/w/5000/links/new").status_code == 403
-    workspaces.remove_member(member)
-    session.commit()
-    assert desk.get("/w/5000/links/").status_code == 404
-    assert desk.get("/links/").status_code == 200
-
-
 # --- the members' page
 
 
@@ -201,25 +160,6 @@ def test_an_invitation_is_accepted(desk: Desk, workspace: Workspace, bob: User, 
     assert (answer.status_code, answer.location) == (303, "/dashboard/w/5000/links/")
     assert bobs.get("/w/5000/links/").status_code == 200
     assert bobs.get(f"/join?token={token[1]}").status_code == 404
-
-
-def test_invitations_are_revoked(desk: Desk, workspace: Workspace, session: Session) -> None:
-    desk.post("/w/5000/workspace/invite", {"email": "z@example.com", "role": VIEWER})
-    id_ = session.scalars(select(WorkspaceInvitation.id)).one()
-    assert desk.post(f"/workspace/invitations/{id_}/revoke", {}).status_code == 404  # of another workspace
-    assert desk.post(f"/w/5000/workspace/invitations/{id_}/revoke", {}).status_code == 303
-    assert not session.scalars(select(WorkspaceInvitation.id)).all()
-
-
-def test_bad_invitations_say_what_is_wrong(desk: Desk, alice: User, workspace: Workspace) -> None:
-    for sent in (
-        {"email": "", "role": VIEWER},
-        {"email": alice.email, "role": VIEWER},
-        {"email": "z@example.com"},
-    ):
-        page = desk.post("/w/5000/workspace/invite", sent)
-        assert page.status_code == 422
-        assert 'class="error"' in page.text
 
 
 @pytest.mark.settings(SMTP_URL="smtp://127.0.0.1:2525", BASE_URL="http://localhost")
@@ -261,26 +201,6 @@ def test_roles_removal_and_leaving(
     assert desk.get("/w/5000/workspace/").status_code == 404
 
 
-def test_a_new_one(desk: Desk, alice: User, session: Session) -> None:
-    answer = desk.post("/workspaces/new", {"name": "Third"})
-    made = workspaces.memberships(alice)[-1]
-    assert (answer.status_code, answer.location) == (303, f"/dashboard/w/{made.workspace_id}/workspace/")
-    page = desk.get(f"/w/{made.workspace_id}/workspace/").text
-    assert 'id="workspaces"' in page
-    assert "Third" in page
-    assert desk.post("/workspaces/new", {"name": " "}).status_code == 422
-
-
-def test_a_key_is_of_the_workspace_of_its_page(
-    desk: Desk, workspace: Workspace, factory: Factory, client: FlaskClient
-) -> None:
-    page = desk.post("/w/5000/keys/new", {"name": "k", "scope": "write"}).text
-    key = re.search(r"wp_[0-9A-Za-z]{36}", page)
-    assert key
-    found = client.get("/api/workspace", headers={"Authorization": f"Bearer {key[0]}"})
-    assert found.json and found.json["data"]["id"] == 5000
-
-
 KEYS: dict[str, tuple[dict[str, str], int, list[bool]]] = {
     "not sent": ({"scope": "write"}, 200, [False]),
     "not chosen": ({"scope": "write", "changes_members": "0"}, 200, [False]),
@@ -301,15 +221,6 @@ def test_a_key_changes_members_where_that_is_chosen(name: str, desk: Desk, sessi
     assert [entry.changes["changes_members"] for entry in entries] == made
     if made:
         assert f"Change members: {'Yes' if made[0] else 'No'}" in desk.get("/account/audit-log").text
-
-
-def test_an_unverified_address_joins_nothing(desk: Desk, bob: User, alice: User, session: Session) -> None:
-    begin_write(db.session)
-    _, token = member_invitations.invite(access_of(bob), alice.email, EDITOR)
-    alice.verified_email = None
-    session.commit()
-    assert desk.post("/join", {"token": token}).status_code == 403
-    assert access_to(alice, access_of(bob).workspace_id) is None
 
 
 # --- the password once more
@@ -358,24 +269,6 @@ def test_who_comes_in_and_who_is_owner_needs_the_password(
 # --- deletion
 
 
-WRONG = {
-    "no password": {"own_name": "Second"},
-    "a wrong password": {"own_name": "Second", "own_password": "wrong"},
-    "no name": {"own_password": PASSWORD},
-    "another name": {"own_name": "First", "own_password": PASSWORD},
-}
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_a_deletion_that_is_not_confirmed(
-    name: str, desk: Desk, workspace: Workspace, session: Session
-) -> None:
-    page = desk.post("/w/5000/workspace/delete", WRONG[name])
-    assert (page.status_code, 'class="error"' in page.text) == (422, True)
-    session.expire_all()
-    assert workspace.deleted_datetime is None
-
-
 def test_a_workspace_is_deleted_and_restored(
     desk: Desk, workspace: Workspace, bob: User, client: FlaskClient, session: Session
 ) -> None:
@@ -395,14 +288,6 @@ def test_a_workspace_is_deleted_and_restored(
     assert "Second" in page
     assert desk.post("/workspaces/5000/restore", {}).location == "/dashboard/w/5000/workspace/"
     assert bobs.get("/w/5000/links/").status_code == 200
-
-
-def test_the_only_one_is_not_deleted(desk: Desk, alice: User) -> None:
-    name = alice.email
-    page = desk.post("/workspace/delete", {"own_name": name, "own_password": PASSWORD})
-    assert page.status_code == 409
-    assert "your only workspace" in page.text
-    assert desk.get("/links/").status_code == 200
 
 
 # --- the audit log of a workspace
@@ -487,36 +372,3 @@ def test_a_removal_lists_and_switches_off(
     waiting = session.scalar(select(Delivery.due).where(Delivery.webhook_id == "w"))
     assert (waiting is not None) == ("handlers" in kept)
     assert len(workspaces.members(5000)) == 1
-
-
-def test_a_member_without_any_is_asked_about_none(
-    desk: Desk, workspace: Workspace, bob: User, session: Session
-) -> None:
-    id_ = workspaces.add_member(workspace, bob, EDITOR).id
-    session.commit()
-    page = desk.get(f"/w/5000/workspace/members/{id_}/remove")
-    assert page.status_code == 200 and 'name="off"' not in page.text
-
-
-def test_removal_by_the_api_switches_all_off(
-    outgoing: tuple[int, dict[str, Any]],
-    alice: User,
-    client: FlaskClient,
-    session: Session,
-) -> None:
-    begin_write(db.session)
-    _, text = create_key(Access(alice, 5000, OWNER), "key", changes_members=True)
-    db.session.commit()
-    id_, rows = outgoing
-    assert Api(client, text).delete(f"/workspace/members/{id_}").status_code == 204
-    assert still_on(session, rows) == {"other"}
-
-
-def test_who_leaves_hears_nothing_more(
-    client: FlaskClient, bob: User, outgoing: tuple[int, dict[str, Any]], session: Session
-) -> None:
-    _, rows = outgoing
-    desk = Desk(client, bob.email)
-    desk.sign_in()
-    assert desk.post("/w/5000/workspace/leave", {}).status_code == 303
-    assert still_on(session, rows) == {"other"}

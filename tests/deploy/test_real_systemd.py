@@ -21,7 +21,6 @@ from app.core.folders import ROOT
 from tests.cli.test_systemd_sockets import Crowd
 from tests.deploy.booted_system import BootedSystem, why_not
 from tests.deploy.test_install_service import commands
-from tests.docs.pages import block_after
 from tests.first_click import EMAIL, count_first_click
 from tests.image.scratch import Layer, is_possible
 from tests.server import BROWSER, wait_for
@@ -280,17 +279,6 @@ def test_the_hardening_is_in_force(name: str, system: BootedSystem, release: Lay
     assert {int(status["CapEff"], 16), int(status["CapBnd"], 16)} == {0}
     assert status["Uid"].split()[0] != "0"
     assert users != ["0", "0", "4294967295"], "it shares the machine's users"
-
-
-def test_it_is_little_exposed(system: BootedSystem) -> None:
-    said = system.run("systemd-analyze", "security", "--no-pager", UNIT)
-    (figure,) = re.findall(r"Overall exposure level for \S+: (\S+)", said)
-    assert float(figure) <= 2.0
-
-
-def test_the_last_command_of_the_page_shows_its_log(system: BootedSystem, owner: Owner) -> None:
-    command = block_after("install.md", "three commands: service").text.splitlines()[-1]
-    assert "/setup" in system.run("sh", "-c", command)
 
 
 def test_stopped_with_its_socket_it_refuses(system: BootedSystem, owner: Owner) -> None:

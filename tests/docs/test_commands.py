@@ -25,7 +25,7 @@ from tests.server import Server, wait_for
 ELSEWHERE = {
     "install.md": "tests/test_package.py, and what tests the files of deploy/",
     "upgrade.md": "the tests of upgrades",
-    "backups.md": "tests/operations, tests/test_second_run.py",
+    "backups.md": "tests/operations",
     "container.md": "tests/image; the page says what no engine has tried",
     "single-sign-on.md": "tests/cli/test_users_and_keys.py: they need a provider",
     "clients.md": "clients/python/tests, which tests/test_python_client.py runs",

@@ -10,7 +10,7 @@ import pytest
 from app.accounts.models import User
 from app.domains.hosts import is_like
 from tests.clients import Api
-from tests.dashboard.conftest import Desk, desk
+from tests.dashboard.conftest import desk
 
 __all__ = ["desk"]
 
@@ -64,31 +64,3 @@ def test_ones_own_and_unproved_hosts_are_no_reason(
     make_domain(alice, "mine.example")
     make_domain(bob, "theirs.example", is_verified=False)
     assert [added(api, host)["warnings"] for host in ("minë.example", "thêirs.example")] == [[], []]
-
-
-def after_adding(desk: Desk, host: str) -> str:
-    """The page to which the form redirects after a domain was added."""
-    answer = desk.post("/domains/new", {"host": host, "scheme": "https://"})
-    assert answer.status_code == 303, answer.text
-    return desk.get(answer.headers["Location"].removeprefix("/dashboard")).text
-
-
-WARNING = {
-    "en": ("This host looks like another user's domain on this instance.", "Looks like another"),
-    "de": ("Dieser Host sieht aus wie die Domain eines anderen Benutzers dieser Instanz.", "Verwechselbar"),
-}
-
-
-@pytest.mark.parametrize("language", WARNING)
-def test_the_dashboard_warns_when_it_is_added(
-    desk: Desk, alice: User, bob: User, make_domain: Callable[..., Any], language: str
-) -> None:
-    alice.language = language
-    make_domain(bob, "brand.example")
-    sentence, badge = WARNING[language]
-    page = after_adding(desk, "https://bränd.example/")
-    assert sentence in page
-    assert "<code>xn--brnd-moa.example</code>" in page
-    listed = desk.get("/domains/").text
-    assert (badge in listed, "xn--brnd-moa.example" in listed) == (True, True)
-    assert sentence not in after_adding(desk, "other.example")

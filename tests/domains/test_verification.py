@@ -16,7 +16,6 @@ from app.domains.models import Domain
 from app.net import dial
 from tests.api.shape import always, problem
 from tests.clients import Api
-from tests.dashboard.conftest import HTMX, Desk
 from tests.domains.conftest import Dns
 from tests.notifications.peers import Peers
 
@@ -170,37 +169,3 @@ def test_not_again_and_again(
     assert answer.headers["Retry-After"]
     problem(make_api(alice, "read").post(f"/domains/{domain.id}/verify"), 403)
     problem(api.get(f"/domains/{domain.id}/verify"), 405)
-
-
-def test_the_page_leads_there(
-    desk: Desk, session: scoped_session[Session], name_server: Dns, monkeypatch: Any
-) -> None:
-    monkeypatch.setattr(verification, "SECONDS", 1.0)
-    answer = desk.post("/domains/new", {"host": " HTTPS://Go.Example/ ", "custom_index_url": "example.com"})
-    domain = session.query(Domain).one()
-    assert (domain.host, domain.custom_index_url) == ("go.example", "https://example.com")
-    assert answer.location == f"/dashboard/domains/{domain.id}/verify"
-    page = desk.get(f"/domains/{domain.id}/verify").text
-    assert TXT in page
-    assert domain.token in page
-    name_server.records[TXT] = []
-    again = desk.post(f"/domains/{domain.id}/verify", {}, headers=HTMX)
-    assert (again.status_code, "There is no TXT record at this name yet." in again.text) == (422, True)
-    name_server.records[TXT] = [f"waypost-verification={domain.token}"]
-    done = desk.post(f"/domains/{domain.id}/verify", {}, headers=HTMX)
-    assert (done.status_code, done.headers["HX-Retarget"]) == (200, f"#row-{domain.id}")
-    assert "Not verified" not in done.text
-
-
-def test_the_page_says_what_to_do_with_its_links(
-    desk: Desk, domain: Domain, factory: Any, alice: User
-) -> None:
-    factory.link(alice, domain_id=domain.id)
-    assert "1 link uses" in desk.get(f"/domains/{domain.id}/delete").text
-    assert desk.post(f"/domains/{domain.id}/delete", {}).status_code == 409
-    waiting = "Its links wait, and work again when it is turned on."
-    assert waiting not in desk.get("/domains/").text
-    form = desk.get(f"/domains/{domain.id}").text
-    assert "While it is off, its links are not found." in form
-    domain.is_enabled = False
-    assert waiting in desk.get("/domains/").text

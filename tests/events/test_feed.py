@@ -120,46 +120,6 @@ def test_a_page_is_the_same_whenever_it_is_read(feed: Feed, make: Make) -> None:
     assert urls == ["spring"] * 10 + ["summer"] * 6
 
 
-def test_a_restored_link_has_had_its_address(
-    feed: Feed, make: Make, session: scoped_session[Session]
-) -> None:
-    link = make("spring")
-    link_id = link.id
-    batch = services.delete(link)
-    feed.sequence()
-    feed.visit(link_id)  # it was in the journal when the link was deleted
-    while_gone = feed.all()
-    [entry] = trash.find_batch(feed.workspace_id, batch)
-    services.restore(entry, {"url": "autumn"})
-    feed.sequence()
-    feed.visit(link_id)
-    found = feed.all()
-    assert found[: len(while_gone)] == while_gone
-    clicks = [event for event in found if event["type"] == "link.clicked"]
-    assert [click["data"]["link"]["url"] for click in clicks] == ["spring", "autumn"]
-
-
-def test_a_domain_that_moves_leaves_what_was_told(
-    feed: Feed, make: Make, make_domain: Make, alice: Any, session: scoped_session[Session]
-) -> None:
-    from app.domains import services as domains
-
-    domain = make_domain(alice, "old.example", is_verified=True)
-    link = make("spring", domain_id=domain.id)
-    feed.sequence()
-    feed.visit(link.id)
-    before = feed.all()
-    assert before[1]["data"]["link"]["short_url"] == "https://old.example/spring"
-    domains.update(domain, {"host": "new.example"})
-    session.commit()
-    assert feed.all() == before
-    feed.sequence()
-    feed.visit(link.id)
-    found = feed.all()
-    assert found[:2] == before
-    assert found[2]["data"]["link"]["short_url"] == "https://new.example/spring"
-
-
 def test_filters(feed: Feed, make: Make) -> None:
     first, second = make("one"), make("two")
     feed.sequence()
@@ -175,18 +135,6 @@ def test_filters(feed: Feed, make: Make) -> None:
     assert feed.types(types=frozenset({"link.clicked"}), link_id=second.id, limit=2) == ["link.clicked"] * 3
     assert feed.types(types=frozenset({"link.deleted"})) == []
     assert feed.types(link_id=999) == []
-
-
-def test_clicks_of_several_workspaces_are_apart(feed: Feed, make: Make, bob: Any) -> None:
-    link = make("spring")
-    feed.sequence()
-    for _ in range(3):
-        feed.visit(link.id)
-        feed.visit(777, user_id=bob.id)
-    assert feed.types(types=frozenset({"link.clicked"})) == ["link.clicked"] * 3
-    assert [event["data"]["link"] for event in feed.all(workspace_id=bob.id)] == [
-        {"id": 777, "url": None, "short_url": None}
-    ] * 3
 
 
 def test_nothing_is_told_of_what_is_rolled_back(
@@ -260,21 +208,3 @@ def test_cursors_that_are_gone(feed: Feed, make: Make, bob: Any) -> None:
             feed.page(text)
         assert feed.page(caught.value.oldest) == feed.page(), text
     assert feed.page(good).events == []
-
-
-def test_each_cursor_within_a_batch_goes_on_there(feed: Feed, make: Make) -> None:
-    link = make("spring")
-    feed.sequence()
-    for _ in range(30):
-        feed.journal.append(line_of(feed, link.id))
-    feed.take_in()
-    whole = feed.all()
-    for limit in (1, 7, 29, 30, 31, 1000):
-        assert feed.all(limit=limit) == whole
-    assert len(whole) == 31
-
-
-def line_of(feed: Feed, link_id: int) -> bytes:
-    from app.journal.codec import Visit, encode
-
-    return encode(Visit(1_764_000_000_000, link_id, feed.workspace_id, 0))

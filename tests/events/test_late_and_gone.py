@@ -10,18 +10,15 @@ from typing import Any
 import pytest
 from sqlalchemy.orm import Session, scoped_session
 
-from app.analytics.erasure import erase_clicks
 from app.analytics.journal_import import JournalImport
 from app.analytics.upkeep import Upkeep
 from app.core import clock
 from app.core.config import Settings
 from app.core.database import begin_write
-from app.events import entries
 from app.events.feed import sequencer
 from app.events.feed.cursors import CursorGone
 from app.journal.codec import Visit, encode
 from app.journal.writer import Journal
-from app.links import services
 from tests.events.conftest import Feed
 
 pytestmark = pytest.mark.databases
@@ -103,21 +100,6 @@ def test_what_is_older_than_clicks_are_kept_is_gone(
     assert event["id"] not in told
 
 
-def test_ids_of_clicks_that_are_erased_are_never_given_again(
-    feed: Feed, make: Make, settings: Settings, bob: Any
-) -> None:
-    link = make("spring")
-    feed.sequence()
-    feed.visit(link.id)
-    feed.visit(99, 3, user_id=bob.id)
-    erased = {event["id"] for event in feed.all(workspace_id=bob.id)}
-    erase_clicks(settings, bob.id, [[99]])
-    assert feed.all(workspace_id=bob.id) == []
-    feed.visit(link.id, 3)
-    assert erased.isdisjoint(event["id"] for event in feed.all())
-    assert feed.types() == ["link.created", *["link.clicked"] * 4]
-
-
 def test_events_of_a_link_that_handlers_are_told_of_are_in_the_feed(
     feed: Feed, make: Make, session: scoped_session[Session]
 ) -> None:
@@ -132,41 +114,3 @@ def test_events_of_a_link_that_handlers_are_told_of_are_in_the_feed(
     assert event["type"] == FAILING
     assert event["data"]["reason"] == "It answered 500."
     assert event["data"]["link"]["url"] == "spring"
-
-
-def test_large_changes_make_short_pages(feed: Feed, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    from app.events.feed import reading
-
-    monkeypatch.setattr(reading, "MAX_BYTES", 20_000)
-    link = make("spring")
-    for number in range(10):
-        services.update(link, {"cloaking_custom_js": str(number) * 8_000})
-    feed.sequence()
-    page = feed.page(limit=1000)
-    assert page.is_more
-    assert 1 <= len(page.events) < 4
-    assert len(feed.all(limit=1000)) == 11
-
-
-def test_a_read_looks_at_a_bounded_part(feed: Feed, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    from app.events.feed import reading
-
-    monkeypatch.setattr(reading, "MAX_ENTRIES", 5)
-    link, other = make("spring"), make("other")
-    feed.sequence()
-    for _ in range(12):
-        feed.visit(other.id)
-    feed.visit(link.id)
-    page = feed.page(link_id=link.id, types=frozenset({"link.clicked"}))
-    assert (page.events, page.is_more) == ([], True)
-    assert len(feed.all(link_id=link.id, types=frozenset({"link.clicked"}))) == 1
-
-
-def test_batches_are_split_by_their_size(feed: Feed, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(entries, "MAX_CLICKS", 4)
-    link = make("spring")
-    feed.sequence()
-    for number in range(11):
-        feed.journal.append(encode(Visit(1_764_000_000_000 + number, link.id, feed.workspace_id, 0)))
-    feed.take_in()
-    assert [event["type"] for event in feed.all(limit=3)] == ["link.created", *["link.clicked"] * 11]

@@ -20,14 +20,12 @@ from app.core import clock
 from app.core.config import Settings
 from app.core.database import prepare_engine
 from app.events.drafts import DRAFTS, LinkAddress, LinkEvent, row_of
-from app.events.feed import sequencer
 from app.events.feed.reading import read
-from app.events.feed.sequencer import Sequencer, sequence
+from app.events.feed.sequencer import sequence
 from app.journal.codec import Visit
 from tests.events.conftest import Feed
 from tests.server import wait_for
 
-Make = Callable[..., Any]
 WRITERS, ROUNDS = 4, 25
 
 
@@ -92,21 +90,6 @@ def test_a_change_that_is_committed_late_comes_at_the_end(feed: Feed, settings: 
         feed.sequence()
         assert [event["data"]["number"] for event in feed.page(before.next).events] == [1]
         assert [event["data"]["number"] for event in feed.all()] == [2, 1]
-
-
-def test_the_sequencer_rests_unless_it_has_moved_as_much_as_it_can_at_once(
-    feed: Feed, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sequencer, "BATCH_SIZE", 2)
-    with engine_of(settings) as engine:
-        loop = Sequencer(engine, settings)
-        with Session(engine) as session:
-            session.execute(insert(DRAFTS), [draft_of(feed, 1, number) for number in range(3)])
-            session.commit()
-        assert [loop.turn() for _ in range(3)] == [True, False, False]
-        assert loop.clicks is not None
-        loop.clicks.dispose()
-    assert [event["data"]["number"] for event in feed.all()] == [0, 1, 2]
 
 
 class Together:

@@ -33,9 +33,6 @@ def person(owner: Owner) -> Iterator[Person]:
         yield person
 
 
-Head = Callable[[str], str]
-
-
 def in_chunks(body: bytes) -> tuple[str, bytes]:
     """Torn within a chunk: all bytes of the body have come, but the chunk is not complete."""
     return "Transfer-Encoding: chunked", b"%x\r\n%b" % (len(body) + 10, body)

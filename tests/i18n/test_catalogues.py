@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
-from babel.messages.pofile import read_po, write_po
+from babel.messages.pofile import read_po
 from flask import Flask
 
 from app.core.extensions import db
@@ -22,7 +22,7 @@ from app.net.dial import TOO_SLOW
 from app.notifications.models import DeliveryAttempt
 from app.notifications.outbox import deliver
 from app.openapi.operations import operations
-from scripts.catalogues import VISITORS, WIDTH, all_messages, api_texts, find_messages, lacking
+from scripts.catalogues import VISITORS, all_messages, api_texts, find_messages, lacking
 from tests.dashboard.conftest import Desk, desk
 
 __all__ = ["desk"]
@@ -82,14 +82,6 @@ def test_the_compiled_catalogue_is_the_written_one(language: str) -> None:
     assert path_of(language, "mo").read_bytes() == written.getvalue(), "make messages"
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_a_catalogue_is_sorted(language: str) -> None:
-    """So that changes of two people seldom meet."""
-    written = io.BytesIO()
-    write_po(written, messages(language), sort_output=True, width=WIDTH)
-    assert path_of(language).read_bytes() == written.getvalue(), "make messages"
-
-
 # ----------------------------------------------------------------- on pages
 
 ENGLISH = re.compile(r"\b(the|of|your|with|and|not|can|this|have|are|for|what|must)\b", re.IGNORECASE)
@@ -144,16 +136,6 @@ def test_each_call_of_the_api_is_described_in_german(german: Desk) -> None:
         "text"
     }
     assert not [word for word in sorted(words) if re.search(rf"\b{re.escape(word)}\b", said)]
-
-
-def test_errors_and_messages_are_german(german: Desk) -> None:
-    wrong = german.post("/links/new", {"location_url": "javascript:x", "clicks_limit": "-1"}).text
-    assert 'lang="de"' in wrong
-    assert "Das muss eine ganze Zahl von 0 bis 2.147.483.647 sein." in wrong
-    done = german.post(
-        "/links/new", {"location_url": "https://example.com", "url": "eins"}, follow_redirects=True
-    )
-    assert "localhost/eins ist angelegt." in done.text
 
 
 def test_what_is_stored_is_read_in_german(german: Desk, alice: Any, factory: Any, api: Any) -> None:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
 
-import pytest
 from jinja2 import Environment, nodes
 
 from app.core.folders import ROOT
@@ -76,33 +75,6 @@ def bare_strings(node: nodes.Node) -> Iterator[str]:
 def name_of(node: nodes.Node) -> str:
     """The name of the function that is called."""
     return node.node.name if isinstance(node, nodes.Call) and isinstance(node.node, nodes.Name) else ""
-
-
-FORGOTTEN = {
-    "between tags": "<p> Some text </p>",
-    "around a value": "<p>Made {{ x }}</p>",
-    "what is read out": '<a aria-label="Continue" class="x"></a>',
-    "a string of an expression": '{{ f("Some text", "icon-name") }}',
-    "one of two": '<b>{{ "One" if x else _("Two") }}</b>',
-    "a joined one": '{{ f("Delete " ~ one) }}',
-}
-NOT_FORGOTTEN = {
-    "a message": '<p title="{{ _("Some text") }}">{% trans %}Some <b>text</b>{% endtrans %}</p>',
-    "a plural": '{{ ngettext("%(num)s text", "%(num)s Texts", 2) }}',
-    "code": "<code>Some text</code><script>const some = 'Text';</script>",
-    "a comparison": '{% if origin == "Browsers" %}{{ name }}{% endif %}',
-    "a name": '<b>Waypost</b> <a class="Big one" data-copy="{{ text }}"></a>',
-}
-
-
-@pytest.mark.parametrize("name", FORGOTTEN)
-def test_a_text_that_is_no_message_is_found(name: str) -> None:
-    assert forgotten(FORGOTTEN[name])
-
-
-@pytest.mark.parametrize("name", NOT_FORGOTTEN)
-def test_what_needs_no_message_is_left(name: str) -> None:
-    assert not forgotten(NOT_FORGOTTEN[name])
 
 
 def forgotten(source: str) -> list[str]:

@@ -65,16 +65,6 @@ def test_rows_named_after_every_message_keep_their_names(german: Desk, alice: An
     assert [name for name in every if name not in choices] == []
 
 
-def test_links_named_after_messages_keep_their_names(german: Desk, alice: Any, factory: Any) -> None:
-    some = names()[::7]
-    for number, name in enumerate(some):
-        factory.link(alice, f"named-{number}", title=name, notes=name)
-    shown: set[str] = set()
-    for page in range(1, len(some) // 250 + 2):
-        shown |= texts_of(german.get(f"/links/?page={page}&results_per_page=250").text)
-    assert [name for name in some if name not in shown] == []
-
-
 def test_a_message_about_a_row_keeps_its_name(german: Desk) -> None:
     """The name is a value of the message: `Clicks is saved.`, not `Klicks ist gespeichert.`"""
     done = german.post("/projects/new", {"name": "Clicks", "color": "#4263eb"}, follow_redirects=True)

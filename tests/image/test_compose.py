@@ -12,9 +12,7 @@ import re
 import socket
 import ssl
 import subprocess
-import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -223,42 +221,6 @@ def test_compose_gives_only_the_proxy_a_port_and_the_rest_no_way_out(whole: Comp
         assert found["CapDrop"] == ["ALL"]
     networks = whole.inspect("postgres")["NetworkSettings"]["Networks"]
     assert [name.rpartition("_")[2] for name in networks] == ["back"]
-
-
-def test_compose_has_certificates_for_verified_domains_only(
-    whole: ComposeProject, visitor: Visitor, owner: Owner
-) -> None:
-    for host in ("brand.example", "claimed.example"):
-        owner.make("/api/domains", host=host)
-    statements = "UPDATE domain SET is_verified = true WHERE host = 'brand.example'; INSERT INTO plan_change (datetime) VALUES (now())"
-    whole.compose(f'exec --no-TTY postgres psql --username=waypost --dbname=waypost --command="{statements}"')
-    wait_for(lambda: visitor.has_certificate("brand.example"), "a certificate for a verified domain")
-    assert visitor.ask("GET", "/hot", host="brand.example")[0] == 404  # a link of another host
-    assert not visitor.has_certificate("claimed.example")
-    assert not visitor.has_certificate("evil.example")
-
-
-def test_compose_lets_visitors_wait_for_a_restart(
-    whole: ComposeProject, visitor: Visitor, owner: Owner
-) -> None:
-    before, ended = owner.clicks(), threading.Event()
-
-    def come() -> list[int]:
-        found = []
-        while not ended.is_set():
-            found.append(visitor.ask("GET", "/hot")[0])
-        return found
-
-    with ThreadPoolExecutor(4) as pool:
-        visits = [pool.submit(come) for _ in range(4)]
-        try:
-            whole.compose("restart waypost")
-            wait_for(lambda: whole.is_healthy("waypost"), "health", START_SECONDS)
-        finally:
-            ended.set()
-        statuses = [status for each in visits for status in each.result()]
-    assert set(statuses) == {302}
-    wait_for(lambda: owner.clicks() == before + len(statuses), "the clicks")
 
 
 def test_compose_backs_up_stops_and_keeps_everything(

@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, create_engine, select, update
+from sqlalchemy import Engine, create_engine, select
 from sqlalchemy.orm import Session
 
 from app.accounts.models import User
 from app.accounts.workspaces import access_of
 from app.core.config import Settings
 from app.core.database import engine_options, prepare_engine
-from app.core.leases import precise_now
 from app.jobs import fair_pool
 from app.jobs.favicons import FaviconFetcher
 from app.links import favicons, services
@@ -115,28 +114,6 @@ def test_threads_are_shared_fairly(
     assert len(begun) == 11
 
 
-def test_an_error_of_ours_is_a_failed_try(
-    session: Any, alice: User, fetcher: FaviconFetcher, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def ask(*_: object) -> FetchedIcon:
-        raise RuntimeError("a bug")
-
-    monkeypatch.setattr(favicons, "ask", ask)
-    services.create(access_of(alice), {"location_url": "https://a.example/"})
-    session.commit()
-
-    def is_given_up() -> bool:
-        session.rollback()
-        session.execute(
-            update(Favicon).where(Favicon.lease.is_(None), Favicon.due.is_not(None)).values(due=precise_now())
-        )
-        session.commit()
-        return stored(session) == {"https://a.example": False}
-
-    until(fetcher, is_given_up)
-    assert session.scalar(select(Favicon.tries)) == favicons.TRIES
-
-
 def test_two_workers_fetch_each_icon_once(
     session: Any, alice: User, engine: Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -152,14 +129,3 @@ def test_two_workers_fetch_each_icon_once(
     for one in fetchers:
         one.stop(60)
     assert len(begun) == len(set(begun)) == 20
-
-
-def test_stop_waits_for_what_is_under_way(
-    session: Any, alice: User, fetcher: FaviconFetcher, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(favicons, "ask", lambda *_: FetchedIcon(b"icon"))
-    services.create(access_of(alice), {"location_url": "https://a.example/"})
-    session.commit()
-    fetcher.turn()
-    fetcher.stop(60)
-    assert stored(session) == {"https://a.example": True}

@@ -123,13 +123,6 @@ def test_a_job_that_another_has(session, job, make_scheduler, ran, lease, runs):
     assert bool(ran) == runs
 
 
-def test_a_time_that_a_wrong_clock_has_reckoned(session, job, make_scheduler, ran):
-    with time_machine.travel(now() + dt.timedelta(days=400), tick=False):
-        set_to(session, job, due=precise_now() + HOUR, planned=precise_now())
-    turn(make_scheduler())
-    assert ran == ["ran"]
-
-
 @pytest.mark.databases
 def test_a_job_that_fails_leaves_nothing_and_is_tried_again_soon(session, job, make_scheduler, caplog):
     def fail(session, _settings) -> None:
@@ -241,13 +234,3 @@ def test_each_machine_sees_to_its_own_files_and_one_to_the_database(
         turn(scheduler)
     files = ["files at data", "files at other"] if database == "postgresql" else ["files at data"]
     assert sorted(ran) == [*files, "rows at data"]
-
-
-def test_the_jobs_of_a_machine_that_is_gone_are_forgotten(engine, session):
-    long_ago, lately = precise_now() - dt.timedelta(days=61), precise_now() - dt.timedelta(days=2)
-    for name, due in (("files @ gone", long_ago), ("files @ off", lately), ("rows", long_ago)):
-        session.add(Job(name=name, cron="7 * * * *", due=due))
-    session.commit()
-    register(engine, {})
-    session.rollback()
-    assert sorted(session.scalars(select(Job.name))) == ["files @ off", "rows"]

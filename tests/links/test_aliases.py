@@ -7,7 +7,6 @@ import threading
 import unicodedata
 
 import pytest
-import regex
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import select
@@ -22,7 +21,6 @@ from app.links import aliases, services
 from app.links.aliases import RANDOM_CHARACTERS, RANDOM_LENGTH, key_of, random_alias, read_alias
 from app.links.models import Alias, Link
 from app.web.reserved_paths import RESERVED, is_reserved
-from tests.api.shape import problem
 
 GOOD = {
     "letters": "foo",
@@ -144,26 +142,6 @@ BAD = {
 def test_refused(text):
     with pytest.raises(Rejected):
         read_alias(text)
-
-
-@pytest.mark.full
-def test_each_invisible_character_by_itself():
-    invisible = [chr(code) for code in range(0x110000) if regex.match(r"\p{DI}", chr(code))]
-    assert len(invisible) > 4000
-    for character in invisible:
-        for text in (character, f"a{character}", f"{character}a", f"a{character}b"):
-            with pytest.raises(Rejected) as caught:
-                read_alias(text)
-            assert caught.value.args[0].code == "invisible"
-
-
-def test_one_of_before_stays(api, alice, make_link):
-    link = make_link(alice, "old\u3164")
-    assert api.post(f"/links/{link.id}", {"title": "new"}).status_code == 200
-    assert api.post(f"/links/{link.id}", {"url": "old\u3164", "title": "newer"}).status_code == 200
-    assert api.get(f"/links/{link.id}").json["data"]["url"] == "old\u3164"
-    (entry,) = problem(api.post(f"/links/{link.id}", {"url": "new\u3164"}), 422)
-    assert (entry["field"], entry["code"]) == ("url", "invisible")
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,8 @@ from sqlalchemy import select, update
 
 from app.core.clock import now
 from app.jobs import destination_checks as jobs_checks
-from app.jobs.definitions import TABLE
 from app.jobs.destination_checks import check_destinations
 from app.jobs.fair_pool import FairPool, run_fairly
-from app.jobs.schedule import next_time
 from app.links import destination_checks, services
 from app.links.models import DestinationCheck, link_notification_handler
 from app.notifications import events
@@ -331,11 +329,3 @@ def test_an_owner_whose_servers_hang_holds_up_no_other():
             others_are_done.set()
         if len(done) > len(quick) + 2:
             break
-
-
-def test_a_round_is_over_when_the_next_is_due():
-    """Even if its last checks take the maximum: two requests, each until its deadline."""
-    first = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
-    cron = next(job.cron for job in TABLE if job.name == "destinations")
-    pause = next_time(cron, next_time(cron, first)) - next_time(cron, first)
-    assert pause.total_seconds() > jobs_checks.SECONDS + 2 * destination_checks.net_http.SECONDS

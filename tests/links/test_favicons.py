@@ -19,7 +19,7 @@ from app.links.favicon_requests import site_of
 from app.links.favicons import FetchedIcon
 from app.links.models import Favicon, Link
 from app.trash.models import Trashed
-from tests.links.pictures import SVG, huge_png, picture
+from tests.links.pictures import SVG, huge_png
 from tests.links.sites import ICON, answer, asked, page, redirect, serve
 from tests.net.odd_answers import no_dns
 
@@ -105,17 +105,6 @@ def test_sites_of_an_owner_are_bounded(session, alice, monkeypatch):
     make(alice, *(f"https://{letter}.example/" for letter in "dcba"))
     make(alice, "https://e.example/")
     assert [site for _, site in sites(session)] == ["https://a.example", "https://b.example"]
-
-
-def test_a_site_of_long_ago_is_asked_again(session, alice):
-    make(alice, "https://old.example/", "https://new.example/")
-    session.execute(update(Favicon).values(due=None, tries=3))
-    old = Favicon.site == "https://old.example"
-    session.execute(update(Favicon).where(old).values(datetime=now() - dt.timedelta(days=8)))
-    session.commit()
-    make(alice, "https://old.example/x", "https://new.example/x")
-    session.commit()
-    assert [one.site for one in favicons.due(session, 10)] == ["https://old.example"]
 
 
 def test_owners_in_turns(session, alice, bob):
@@ -270,14 +259,6 @@ def test_private_networks_are_not_asked(peers):
     assert peers.heard == []
 
 
-@pytest.mark.usefixtures("app")
-def test_a_wide_icon_keeps_its_proportions(peers):
-    assert size_of(fetched(serve(peers, {"/favicon.ico": answer(picture(size=(64, 16)), PNG)}).url)) == (
-        32,
-        8,
-    )
-
-
 # --- storing
 
 
@@ -322,24 +303,6 @@ def test_few_tries_and_then_none(session, wanted):
         pauses.append(row.due and row.due - row.planned)
         session.rollback()
     assert pauses == [*favicons.PAUSES, None]
-
-
-def test_a_site_that_kills_the_worker_is_given_up(session, wanted):
-    for _ in range(favicons.TRIES):
-        assert [one.id for one in favicons.due(session, 1)] == [wanted]
-        favicons.take(session, [wanted], "killed")
-        session.execute(update(Favicon).values(lease=None, who=None))
-        session.commit()
-    assert favicons.due(session, 1) == []
-
-
-def test_an_icon_stays_where_none_is_found_later(session, wanted):
-    for result in (FetchedIcon(b"icon"), FetchedIcon(None)):
-        session.execute(update(Favicon).values(due=precise_now()))
-        session.commit()
-        favicons.take(session, [wanted], "one")
-        favicons.store(session, wanted, "one", result)
-    assert session.get(Favicon, wanted).content == b"icon"
 
 
 # --- forgetting

@@ -5,9 +5,6 @@ from __future__ import annotations
 import io
 import os
 import random
-import subprocess
-import sys
-import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,14 +12,10 @@ from pathlib import Path
 import pytest
 from PIL import Image, PngImagePlugin
 
-from app.accounts.workspaces import access_of
-from app.core.errors import Busy
 from app.core.file_locks import lock_file
-from app.input.data import RequestData, Upload
 from app.input.parsers import Rejected
 from app.links import picture_decoder, pictures
 from app.links.pictures import read_picture
-from app.links.qr_forms import QrForm
 from tests.api.shape import problem
 from tests.links.pictures import SVG, animation, huge_png, icon_around, picture
 from tests.server import wait_for
@@ -191,10 +184,6 @@ def test_twenty_megapixels_are_taken(kind, mode, suffix):
         assert image.size == (5_000, 4_000)
 
 
-def test_a_clear_webp_of_usual_size_stays_one():
-    assert read_picture(picture("WEBP", size=(1200, 630), mode="RGBA")).suffix == "webp"
-
-
 def test_no_wider_than_asked_for():
     found = read_picture(picture("PNG", size=(3_000, 2_000), mode="RGBA"), max_width=512)
     with Image.open(io.BytesIO(found.content)) as image:
@@ -286,17 +275,6 @@ def test_a_helper_that_does_not_end_is_killed(use_helper, monkeypatch, tmp_path)
         os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
-def test_the_helper_sets_its_limits():
-    code = f"""
-import resource, runpy
-helper = runpy.run_path({str(pictures.HELPER)!r})
-helper["limit_resources"]()
-print(*(resource.getrlimit(getattr(resource, f"RLIMIT_{{name}}"))[1] for name in ("AS", "CPU", "FSIZE", "CORE")))
-"""
-    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
-    assert list(map(int, done.stdout.split())) == [512 << 20, 30, 0, 0]
-
-
 def test_the_helper_knows_no_secret(use_helper, monkeypatch):
     monkeypatch.setenv("WAYPOST_SECRET_KEY", "not for helpers")
     monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
@@ -318,14 +296,6 @@ def test_the_web_process_decodes_nothing(api, alice, make_link, monkeypatch):
         {"cloaking_opengraph": (io.BytesIO(PNG), "x"), "cloaking_favicon": (io.BytesIO(icon), "x")},
     )
     assert answer.status_code == 200
-
-
-def test_a_logo_reaches_the_web_process_small(alice):
-    upload = Upload("logo.png", picture("PNG", size=(3_000, 1_500)))
-    form = QrForm(RequestData([("logo", upload)]), owner=access_of(alice))
-    assert form.validate()
-    with Image.open(io.BytesIO(form.look.logo)) as logo:
-        assert logo.size == (512, 256)
 
 
 # --- two at once
@@ -351,19 +321,6 @@ def test_two_run_at_once_and_the_next_one_waits(use_helper, tmp_path):
     assert len(list(tmp_path.glob("started-*"))) == 4
 
 
-def test_a_process_takes_so_many_requests_and_no_more(use_helper, tmp_path, monkeypatch):
-    monkeypatch.setattr(pictures, "_requests", threading.BoundedSemaphore(2))
-    use_helper(WAITS.format(directory=str(tmp_path)))
-    with ThreadPoolExecutor(2) as pool:
-        reads = [pool.submit(read_picture, PNG) for _ in range(2)]
-        wait_for(lambda: len(list(tmp_path.glob("started-*"))) == 2, "two helpers")
-        with pytest.raises(Busy):
-            read_picture(PNG)
-        (tmp_path / "go").touch()
-        assert all(read.result() for read in reads)
-    assert read_picture(PNG)
-
-
 @pytest.fixture
 def all_helpers_taken(lock_directory, app, monkeypatch):
     """Both locks are held, as if other processes of the machine ran the helpers."""
@@ -382,12 +339,3 @@ def test_beyond_that_the_answer_is_503(api, alice, make_link, all_helpers_taken)
     assert int(answer.headers["Retry-After"]) > 0
     assert api.get(f"/links/{link.id}").json["data"]["title"] != "new"
     assert api.post(f"/links/{link.id}", {"title": "new"}).status_code == 200
-
-
-def test_no_process_left_for_a_helper_is_503(monkeypatch):
-    def fail(*_, **__):
-        raise BlockingIOError(11, "Resource temporarily unavailable")
-
-    monkeypatch.setattr(subprocess, "run", fail)
-    with pytest.raises(Busy):
-        read_picture(PNG)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ipaddress
 import os
-import threading
 import time
 
 import pytest
 
-from app.core.errors import Busy, Invalid
+from app.core.errors import Invalid
 from app.core.extensions import db
 from app.i18n.messages import in_english
 from app.links import orphan_uploads, suggestions, uploads
@@ -60,22 +59,6 @@ def test_a_picture_that_is_none_is_left_out(peers, content):
     assert (found.title, found.picture, found.icon) == ("Shop", None, None)
 
 
-def test_a_picture_that_hangs_is_left_out(peers, monkeypatch):
-    monkeypatch.setattr(suggestions, "SECONDS", 1.0)
-    found = fetch_suggestions(serve(peers, {**card(), "/picture": peers.hangs}).url, LOOPBACK)
-    assert (found.title, found.picture) == ("Shop", None)
-
-
-def test_a_decoder_that_hangs_holds_nobody(peers, monkeypatch):
-    gate = threading.Event()
-    monkeypatch.setattr(suggestions, "DECODING_SECONDS", 0.0)
-    monkeypatch.setattr(suggestions, "SECONDS", 1.0)
-    monkeypatch.setattr(suggestions, "read_picture", lambda *_, **__: gate.wait(60))
-    found = fetch_suggestions(serve(peers, card(picture=answer(PICTURE, "image/png"))).url, LOOPBACK)
-    assert (found.title, found.picture) == ("Shop", None)
-    gate.set()
-
-
 def refusal(url: str, allowed=LOOPBACK) -> str:
     with pytest.raises(Invalid) as raised:
         fetch_suggestions(url, allowed)
@@ -115,17 +98,6 @@ def test_nothing_is_said_of_what_is_not_public(peers, monkeypatch):
     assert len(words) == 1
     monkeypatch.setattr(dial, "connect_to", lambda *_: pytest.fail("a private address was dialled"))
     refusal("http://127.0.0.1:1/", ())
-
-
-def test_few_at_once(peers, monkeypatch):
-    monkeypatch.setattr(suggestions, "_fetches", threading.BoundedSemaphore(1))
-    monkeypatch.setattr(suggestions, "SECONDS", 20.0)
-    hanging = threading.Thread(target=lambda: refusal(peers.serve(peers.resets).url))
-    with suggestions._fetches, pytest.raises(Busy):
-        fetch_suggestions("http://127.0.0.1:1/", LOOPBACK)
-    hanging.start()
-    hanging.join(60)
-    assert suggestions._fetches.acquire(blocking=False), "a failed fetch gives its place back"
 
 
 # --- pictures that wait for their link

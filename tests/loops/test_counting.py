@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,8 +14,6 @@ from sqlalchemy.orm import Session
 from app.analytics import (
     counters,
     ingest,
-    interning_cleanup,
-    limited,
     rollup,
     upkeep,
 )
@@ -28,7 +25,6 @@ from app.journal import reader as journal_reader
 from app.journal import segments
 from app.journal.codec import NEWEST, Visit, encode
 from app.journal.writer import Journal
-from app.redirects.models import LimitedVisit
 from tests.analytics.conftest import Tables
 from tests.loops.conftest import ERRORS, raiser
 
@@ -109,23 +105,6 @@ def test_a_line(
     assert [link for _, link in tables.rows()] == [2]
 
 
-def test_a_limited_visit(
-    taken: ingest.Ingest, session: Session, tables: Tables, decode_fails: Callable[[Any], None]
-) -> None:
-    session.add_all(LimitedVisit(version=NEWEST, line=line_of(link_id)) for link_id in (1, 2))
-    session.commit()
-    decode_fails(limited)
-    taken.step()
-    assert ([link for _, link in tables.rows()], tables.damaged()) == ([2], 1)
-
-
-def test_a_source(taken: ingest.Ingest, two_segments: list[str], tables: Tables, monkeypatch: Any) -> None:
-    monkeypatch.setattr(taken._limited, "step", raiser(ERRORS["a mistake of ours"]))
-    for _ in range(STEPS):
-        taken.step()
-    assert sorted(link for _, link in tables.rows()) == [1, 2]
-
-
 def test_steps_beside_the_visits(taken: ingest.Ingest, monkeypatch: pytest.MonkeyPatch) -> None:
     assert tuple(taken.tending()) == TENDING, "one was added: nothing to change but this"
     for make_error in ERRORS.values():
@@ -137,30 +116,6 @@ def test_steps_beside_the_visits(taken: ingest.Ingest, monkeypatch: pytest.Monke
             taken.errors.forget()
             taken.tend()
             assert done == [name for name in TENDING if name != bad]
-
-
-@pytest.mark.parametrize("where", ["asked", "removed"])
-def test_a_segment_that_can_not_go(
-    taken: ingest.Ingest, two_segments: list[str], settings: Settings, throw: Any, where: str
-) -> None:
-    bad = segments.directory_of(settings.data_dir) / two_segments[0]
-    throw(
-        *((ingest, "is_finished") if where == "asked" else (Path, "unlink")),
-        lambda path, *_: path == bad,
-    )
-    for _ in range(STEPS):
-        taken.step()
-    taken.tend()
-    assert segments.list_segments(segments.directory_of(settings.data_dir)) == [bad.name]
-
-
-def test_a_draft_that_can_not_go(settings: Settings, throw: Any) -> None:
-    directory = segments.directory_of(settings.data_dir)
-    drafts = [f"{number:019d}-{'a' * 16}.new" for number in (1, 2)]
-    for name in drafts:
-        (directory / name).touch()
-    throw(Path, "unlink", lambda path, *_: path.name == drafts[0])
-    assert segments.sweep(directory, time.time() + 3600) == [drafts[1]]
 
 
 @pytest.mark.parametrize("what", ["prune", "roll", "forget who came"])
@@ -197,27 +152,3 @@ def test_a_step_of_the_upkeep(
         steps.step(now())
     steps.close()
     assert (("roll", 1) if what == "forget who came" else (what, 2)) in done
-
-
-def test_the_removal_of_texts(settings: Settings, session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A failing removal is backed off, and other work that becomes due is done."""
-    monkeypatch.setattr(upkeep, "REST_SECONDS", 0.0)
-    done: list[str] = []
-
-    def fail(_engine: Any) -> Iterator[None]:
-        done.append("remove")
-        raise RecursionError
-        yield
-
-    monkeypatch.setattr(interning_cleanup, "remove_unused", fail)
-    monkeypatch.setattr(rollup, "roll_up", lambda *_: (done.append(name) for name in ["roll"]))
-    steps = upkeep.Upkeep(settings)
-    for _ in range(4):
-        steps.step(now())
-    with steps._engine.begin() as connection:
-        day = upkeep.day_number(now().date()) - 3
-        row = {"user_id": 1, "day": day, "visits": 300, "rolled": None, "is_pruned": False}
-        connection.execute(insert(OwnerDay), [row])
-    steps.step(now())
-    steps.close()
-    assert done == ["remove", "roll"]

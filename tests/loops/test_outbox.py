@@ -6,18 +6,16 @@ import datetime as dt
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, select, update
-from sqlalchemy.exc import OperationalError
+from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from app.accounts.models import PasswordRequest, User
 from app.core.clock import now
 from app.core.config import Settings
 from app.core.leases import precise_now
-from app.jobs import confirmations, password_resets
+from app.jobs import password_resets
 from app.jobs.worker import WorkerThreads
-from app.links import notification_dispatch, schedule_events
-from app.links.models import Link
+from app.links import notification_dispatch
 from app.notifications import outbox, sender, system_email, waiting
 from app.notifications.delivery import AttemptResult
 from app.notifications.models import Delivery, DeliveryAttempt, Event, NotificationHandler, SystemEmail
@@ -26,7 +24,6 @@ from app.notifications.system_email import Content
 from tests.loops.conftest import ERRORS, raiser
 from tests.server import wait_for
 
-OLD = now() - dt.timedelta(days=100)
 FEEDS = ("starts and ends of links", "events", "forgotten passwords", "confirmations")
 WITH_MAIL = pytest.mark.settings(SMTP_URL="smtp://127.0.0.1:1", BASE_URL="https://go.example")
 
@@ -66,16 +63,6 @@ def test_an_event(session: Session, beside: WorkerThreads, throw: Any, two_links
     assert [row.link_id for row in session.scalars(select(Event))] == [two_links[0]]
 
 
-def test_a_start(session: Session, beside: WorkerThreads, throw: Any, two_links: Any) -> None:
-    session.execute(update(Link).values(start_date=OLD, start_due=OLD))
-    session.commit()
-    throw(schedule_events, "raise_started", lambda _session, link_id: link_id == two_links[0])
-    assert ask(beside, "starts and ends of links")
-    session.rollback()
-    assert [row.link_id for row in session.scalars(select(Event))] == [two_links[1]]
-    assert list(session.scalars(select(Link.id).where(Link.start_due.is_not(None)))) == [two_links[0]]
-
-
 @WITH_MAIL
 def test_a_forgotten_password(
     session: Session, beside: WorkerThreads, throw: Any, alice: User, bob: User
@@ -87,18 +74,6 @@ def test_a_forgotten_password(
     session.rollback()
     assert [row.email for row in session.scalars(select(SystemEmail))] == [bob.email]
     assert [row.email for row in session.scalars(select(PasswordRequest))] == [alice.email]
-
-
-@WITH_MAIL
-def test_a_confirmation(session: Session, beside: WorkerThreads, throw: Any, two_links: Any) -> None:
-    session.execute(update(NotificationHandler).values(confirmation_due=OLD))
-    session.commit()
-    first, second = session.scalars(select(NotificationHandler.id).order_by(NotificationHandler.id)).all()
-    throw(confirmations, "post_confirmation", lambda _session, handler, _site: handler.id == first)
-    assert ask(beside, "confirmations")
-    assert not ask(beside, "confirmations"), "it is backed off"
-    session.rollback()
-    assert [row.about for row in session.scalars(select(SystemEmail))] == [f"confirmation:{second}"]
 
 
 def delivered(*_: Any, **__: Any) -> AttemptResult:
@@ -135,30 +110,6 @@ def test_a_delivery(
     assert rows[first].due > precise_now()
     [attempt] = session.scalars(select(DeliveryAttempt).where(DeliveryAttempt.delivery_id == first))
     assert attempt.detail == outbox.FAULT
-
-
-def test_an_outcome_waits_for_a_database_that_gives_no_answer(
-    session: Session, engine: Engine, settings: Settings, two_deliveries: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The outcome is kept until it can be stored, or what was delivered would be sent again."""
-    monkeypatch.setattr(sender, "attempt", delivered)
-    real, away = sender.write_down, OperationalError("UPDATE", {}, ValueError("no answer"))
-
-    def write_down(own: Session, who: str, came: Any) -> None:
-        if two_deliveries[0] in {id_ for id_, _, _ in came}:
-            raise away
-        real(own, who, came)
-
-    monkeypatch.setattr(sender, "write_down", write_down)
-    thread = Sender(engine, settings)
-    thread.errors.max_outages = float("inf")
-    rows = turn_until_delivered(thread, session, two_deliveries[1])
-    assert two_deliveries[0] in thread.held
-    assert (rows[two_deliveries[0]].tries, rows[two_deliveries[0]].status) == (0, "pending")
-    monkeypatch.setattr(sender, "write_down", real)
-    thread.turn()
-    session.rollback()
-    assert rows[two_deliveries[0]].status == "delivered"
 
 
 def turn_until_delivered(thread: Sender, session: Session, id_: int) -> dict[int, Delivery]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,9 +11,7 @@ from sqlalchemy.orm import Session
 
 from app.core.config import Settings
 from app.core.error_boundary import boundaries
-from app.jobs.subprocesses import ProgramRunner
 from app.jobs.worker import Worker, WorkerThreads
-from app.journal import daily_salt
 from tests.loops.conftest import ERRORS, raiser
 from tests.server import wait_for
 
@@ -50,30 +46,6 @@ def test_duties(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
             assert worker.errors.backed_off(str) == [bad.name]
 
 
-@pytest.mark.parametrize("step", ["ingest", "upkeep"])
-def test_steps(worker: Worker, step: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for make_error in ERRORS.values():
-        worker.errors.forget()
-        done: list[str] = []
-        for duty in worker.duties:
-            duty.due, duty.run = 0.0, partial(done.append, duty.name)
-        monkeypatch.setattr(worker.ingest, "step", partial(done.append, "ingest"))
-        monkeypatch.setattr(worker.upkeep, "step", lambda _now, done=done: done.append("upkeep"))
-        monkeypatch.setattr(getattr(worker, step), "step", raiser(make_error))
-        worker.turn()
-        worker.last_turns()
-        assert {*DUTIES, "ingest", "upkeep"} - set(done) == {step}
-
-
-def test_a_key_that_can_not_be_deleted_keeps_no_other(data_dir: Path, throw: Callable[..., None]) -> None:
-    days = [dt.date(2026, 1, day) for day in (1, 2, 3)]
-    for day in days:
-        daily_salt.day_key(data_dir, day)
-    throw(Path, "unlink", lambda path: path.name == "2026-01-02")
-    daily_salt.sweep_keys(data_dir, dt.datetime(2026, 1, 9, tzinfo=dt.UTC))
-    assert [path.name for path in (data_dir / "keys").iterdir()] == ["2026-01-02"]
-
-
 THREADS = {"sender": "take", "scheduler": "turn", "importer": "turn", "archiver": "turn"}
 
 
@@ -102,8 +74,3 @@ def test_threads_go_on(beside: WorkerThreads, monkeypatch: pytest.MonkeyPatch) -
     for name in THREADS:
         getattr(beside, name).stop(60)
         assert not getattr(beside, name).is_alive()
-
-
-def test_every_kind_of_program_has_one(beside: WorkerThreads) -> None:
-    """How one process affects the others is tested in tests/import_export/test_runs.py, for each of these."""
-    assert {type(beside.importer), type(beside.archiver)} == set(ProgramRunner.__subclasses__())

@@ -70,18 +70,6 @@ def test_a_changed_link_is_changed_on_all_within_a_second(cluster: Cluster) -> N
         assert change_and_measure(cluster, link_id, "changed", at) < SEEN_SECONDS
 
 
-def test_a_limit_is_exact_across_machines(cluster: Cluster) -> None:
-    link_id = cluster.make_link(url="exact", location_url="https://example.com/exact", clicks_limit=30)
-    load = Load(cluster.machines, ["exact"], visitors=4)
-    load.start()
-    wait_for(lambda: len(load.so_far()) >= 120, "the visitors")
-    load.stop()
-    statuses = Counter(visit.status for visit in load.so_far())
-    assert statuses[302] == 30
-    assert set(statuses) == {302, 410}
-    assert [cluster.clicks(link_id, at) for at in range(MACHINES)] == [30] * MACHINES
-
-
 def make_links(cluster: Cluster, sink: Sink) -> dict[str, int]:
     """The hot and the limited links, and those that start soon. All tell the sink of their events."""
     webhook = {"name": "Sink", "type": "webhook", "webhook": sink.url()}

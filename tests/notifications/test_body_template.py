@@ -14,7 +14,7 @@ from standardwebhooks import Webhook
 
 from app.input.parsers import Rejected
 from app.net.session import OutboundSession
-from app.notifications.body_template import MAX_BYTES, PLACEHOLDERS, BodyTooLong, read_template
+from app.notifications.body_template import MAX_BYTES, PLACEHOLDERS, read_template
 from app.notifications.formatting import in_plain_text
 from app.notifications.message import Message
 from app.notifications.transport import DeliveryFailed
@@ -139,13 +139,6 @@ def test_each_placeholder_prints_something() -> None:
         assert quoted == [as_text]
 
 
-def test_a_message_that_is_longer_than_usual() -> None:
-    template = read_template("{{ event.data }}")
-    with pytest.raises(BodyTooLong):
-        template.render(event(data={"x": "é" * MAX_BYTES}))
-    assert template.render(event(data={"x": "y" * (MAX_BYTES - 8)}))  # exactly as long as it may be
-
-
 @given(
     before=st.text(alphabet=string.printable, max_size=20),
     typed=st.text(alphabet=st.characters(), max_size=40),
@@ -235,17 +228,3 @@ def test_the_api_says_so_on_its_field(name: str, api: Api) -> None:
     answer = api.post("/notification-handlers", handler)
     assert answer.status_code == 422
     assert [(one["field"], one["code"]) for one in answer.json["errors"]] == [("webhook_template", code)]
-
-
-def test_set_and_cleared_by_the_api(api: Api) -> None:
-    handler = {
-        "type": "webhook",
-        "name": "n",
-        "webhook": "https://example.com/",
-        "webhook_template": '["{{ link.id }}"]',
-    }
-    path = api.post("/notification-handlers", handler).headers["Location"].partition("/api")[2]
-    settings = api.get(path).json["data"]["settings"]
-    assert list(settings) == ["webhook", "webhook_template", "secret"]
-    assert api.post(path, {"webhook_template": ""}).status_code == 200
-    assert list(api.get(path).json["data"]["settings"]) == ["webhook", "secret"]

@@ -265,13 +265,6 @@ def test_a_chat_that_has_moved_is_followed(web: WebReceiver, outbound: OutboundS
     assert [heard.json["chat_id"] for heard in web.heard] == ["-100123", "-1009"]
 
 
-def test_a_chat_that_has_moved_and_takes_nothing_there(web: WebReceiver, outbound: OutboundSession) -> None:
-    web.answers += [Says(400, MOVED), Says(400, MOVED)]
-    with pytest.raises(DeliveryFailed) as caught:
-        chat_c.send(fields_of("chat_c", ""), event(), outbound)
-    assert not caught.value.gone and len(web.heard) == 2
-
-
 # --- drawing and cutting
 
 

@@ -3,46 +3,17 @@
 from __future__ import annotations
 
 import datetime as dt
-import threading
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
 
 import pytest
-from flask import Flask
-from sqlalchemy import create_engine
-from sqlalchemy.orm import Session, scoped_session
 
-from app.accounts.models import User
-from app.core.config import Settings
-from app.core.database import prepare_engine
 from app.i18n.in_language import in_language
 from app.i18n.languages import dashboard_languages
-from app.i18n.messages import gettext
 from app.notifications import events
 from app.notifications.mail import compose_email
 from app.notifications.models import Delivery
-from app.notifications.outbox import deliver
-from app.notifications.sender import Sender
 from app.notifications.site import SiteUrls
-from app.notifications.transport import all_transports
-from app.notifications.transports import (
-    chat_a,
-    chat_b,
-    chat_c,
-    chat_d,
-    google_chat,
-    gotify,
-    matrix,
-    mattermost,
-    ntfy,
-    pushover,
-)
 from app.notifications.waiting import message_of
-from tests.factories import Factory
 from tests.i18n.catalogues import DELIVERED, messages_in, read_catalogue
-from tests.notifications.receivers import MailReceiver
-from tests.notifications.sending import send_all
 
 SITE = SiteUrls("https://go.example", "https://go.example")
 LINK = {"id": 1, "short_url": "https://go.example/a", "location_url": "https://example.com/", "clicks": 12345}
@@ -138,42 +109,6 @@ def test_the_days_of_a_report(name: str) -> None:
         assert found.text == f"{text} (UTC)."
 
 
-def test_a_limit_of_one_click_is_said_as_such() -> None:
-    for limit, english, german in (
-        (1, "The only click is used up.", "Der einzige Klick ist aufgebraucht."),
-        (5000, "All 5,000 clicks are used up.", "Alle 5.000 Klicks sind aufgebraucht."),
-    ):
-        reached = delivery(events.LIMIT_REACHED, {"link": LINK, "clicks_limit": limit})
-        assert message_of(reached, SITE, "en").text == english
-        assert message_of(reached, SITE, "de").text == german
-
-
-CHATS: dict[str, Callable[[Any], Any]] = {
-    "chat_a": chat_a.payload,
-    "chat_b": chat_b.payload,
-    "chat_c": lambda message: chat_c.payload(message, "1"),
-    "chat_d": chat_d.payload,
-    "google_chat": google_chat.payload,
-    "gotify": gotify.payload,
-    "matrix": matrix.payload,
-    "mattermost": mattermost.payload,
-    "ntfy": lambda message: ntfy.payload(message, "t"),
-    "pushover": pushover.payload,
-}
-LINKED_BY_TITLE = {"chat_b", "gotify", "mattermost", "ntfy"}  # or by the whole notification
-
-
-@pytest.mark.parametrize("name", CHATS)
-def test_a_chat_in_german(name: str) -> None:
-    assert set(CHATS) == set(all_transports()) - {"email", "webhook", "subscription"}
-    message = message_of(delivery(events.ENDED, {"link": LINK}), SITE, "de")
-    with in_language("de"):
-        shown = str(CHATS[name](message))
-    assert "Klicks" in shown
-    assert ("In Waypost ansehen" in shown) == (name not in LINKED_BY_TITLE)
-    assert "See it" not in shown
-
-
 def test_what_an_owner_typed_is_never_translated() -> None:
     """A handler whose name is a message of the code by chance keeps it, in text and in data."""
     for text in messages_in(*DELIVERED):
@@ -181,68 +116,3 @@ def test_what_an_owner_typed_is_never_translated() -> None:
         message = message_of(delivery(events.TEST, data), SITE, "de")
         assert message.text == f"Es funktioniert: Benachrichtigungen an {text} kommen hier an."
         assert message.data == data
-
-
-def test_a_language_can_be_chosen_in_a_thread_without_an_application(app: Flask) -> None:
-    found = []
-
-    def work() -> None:
-        for tag in ("de", "en", "de", "fr", "xx"):
-            with in_language(tag):
-                found.append(gettext("Best day"))
-        found.append(gettext("Best day"))
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    assert found == ["Bester Tag", "Best day", "Bester Tag", "Meilleur jour", "Best day", "Best day"]
-    with app.test_request_context("/dashboard/", headers={"Accept-Language": "de"}):
-        with in_language("en"):
-            assert gettext("Best day") == "Best day"
-        assert gettext("Best day") == "Bester Tag"
-
-
-@pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8", BASE_URL="https://go.example")
-def test_each_owner_of_a_batch_is_told_in_their_language(
-    session: scoped_session[Session],
-    factory: Factory,
-    alice: User,
-    bob: User,
-    settings: Settings,
-    mail: MailReceiver,
-) -> None:
-    """In threads without an application, as the worker's are; owners take turns within the batch."""
-    bob.language = "de"
-    handlers = [
-        factory.handler(owner, "email", settings={"email": f"{name}@example.com"}, is_confirmed=True)
-        for owner, name in ((alice, "alice"), (bob, "bob"))
-    ]
-    for handler in handlers * 3:
-        deliver(session, handler.id, events.ENDED, {"link": LINK})
-    session.commit()
-    with_mail = replace(settings, smtp_url=f"smtp://127.0.0.1:{mail.port}", mail_from="way@go.example")
-    engine = create_engine(settings.database_url)
-    prepare_engine(engine, with_mail)
-    thread = threading.Thread(target=send_all, args=(Sender(engine, with_mail),))
-    thread.start()
-    thread.join()
-    engine.dispose()
-    told = sorted((envelope.rcpt_tos[0], str(found["Subject"])) for envelope, found in mail.mails)
-    assert told == [
-        *[("alice@example.com", "go.example/a has ended")] * 3,
-        *[("bob@example.com", "go.example/a ist beendet")] * 3,
-    ]
-    for envelope, found in mail.mails:
-        page = found.get_body(["html"])
-        assert page
-        is_german = envelope.rcpt_tos == ["bob@example.com"]
-        for english, german in (
-            ('<html lang="en">', '<html lang="de">'),
-            ("Its end date has come.", "Sein Ende ist erreicht."),
-            ("See it in Waypost", "In Waypost ansehen"),
-            ("Sent to alice@example.com by Waypost, where", "Von Waypost an bob@example.com gesendet, wo"),
-            ("Unsubscribe", "Abbestellen"),
-            ("12,345", "12.345"),
-        ):
-            assert (german in page.get_content()) == is_german
-            assert (english in page.get_content()) != is_german

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import ssl
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -129,15 +128,6 @@ def test_typed_markup_is_text_in_html(sent: Callable[..., AttemptResult], mail: 
     assert html and "<script>" not in html.get_content() and "&lt;script&gt;" in html.get_content()
 
 
-def test_a_name_from_right_to_left_turns_nothing_beside_it(
-    sent: Callable[..., AttemptResult], mail: MailReceiver
-) -> None:
-    name = "דוגמה"
-    assert sent(event(facts=(("Link", name),))).is_delivered
-    html = mail.mails[0][1].get_body(["html"])
-    assert html and f"<bdi>{name}</bdi>" in html.get_content()
-
-
 ADDRESSES = {
     "plain": ("team@example.com", "team@example.com"),
     "a domain in its own script": ("team@münchen.example", "team@xn--mnchen-3ya.example"),
@@ -157,27 +147,6 @@ def test_addresses(name: str, sent: Callable[..., AttemptResult], mail: MailRece
         )
         return
     assert outcome.is_delivered and mail.mails[0][0].rcpt_tos == [expected]
-
-
-def test_a_server_that_takes_every_script(sent: Callable[..., AttemptResult]) -> None:
-    receiver = MailReceiver(enable_SMTPUTF8=True)
-    try:
-        assert sent(to="dörte@example.com", url=f"smtp://127.0.0.1:{receiver.port}").is_delivered
-        assert receiver.mails[0][0].rcpt_tos == ["dörte@example.com"]
-    finally:
-        receiver.stop()
-
-
-def test_without_a_sender_it_is_from_the_host_of_this_waypost(
-    sent: Callable[..., AttemptResult], mail: MailReceiver
-) -> None:
-    assert sent(mail_from=None).is_delivered
-    assert mail.mails[0][1]["From"] == "Waypost <waypost@go.example>"
-
-
-def test_without_a_server_it_says_who_can_help(make_outbound: Callable[..., OutboundSession]) -> None:
-    outcome = attempt("email", {"email": "team@example.com"}, event(), make_outbound())
-    assert "WAYPOST_SMTP_URL" in outcome.detail and not outcome.is_permanent
 
 
 # --- the line
@@ -336,20 +305,6 @@ def test_what_a_server_may_do_wrong(name: str, make_outbound: Callable[..., Outb
     assert not outcome.is_delivered and not outcome.is_permanent and outcome.detail.startswith(words)
 
 
-def test_a_server_that_is_down(
-    make_outbound: Callable[..., OutboundSession], receiver_with: Callable[..., MailReceiver]
-) -> None:
-    from tests.server import free_port
-
-    outcome = attempt(
-        "email",
-        {"email": "t@example.com"},
-        event(),
-        make_outbound(smtp_url=f"smtp://127.0.0.1:{free_port()}"),
-    )
-    assert (outcome.detail, outcome.is_permanent) == ("The server refused the connection.", False)
-
-
 # --- settings
 
 
@@ -395,7 +350,3 @@ def test_senders(text: str, is_one: bool) -> None:
         return
     with pytest.raises(ValueError):
         sender(text)
-
-
-def test_the_context_for_mail_offers_no_protocol_of_the_web() -> None:
-    assert isinstance(dial.trusted(), ssl.SSLContext) and dial.trusted() is not dial.trusted("http/1.1")

@@ -11,7 +11,7 @@ from sqlalchemy import select
 from app.core.clock import now
 from app.core.leases import precise_now
 from app.net.http import HttpResponse
-from app.notifications import events, outbox, services, test_send
+from app.notifications import events, services, test_send
 from app.notifications.delivery import AttemptResult
 from app.notifications.http_result import judge
 from app.notifications.models import Delivery, DeliveryAttempt, Event
@@ -82,16 +82,6 @@ def test_it_ends(session, delivery, came, last, status):
     settle(session, delivery, came, is_last=last)
     session.commit()
     assert (delivery.status, delivery.due, delivery.next_attempt) == (status, None, None)
-
-
-def test_sent_again_it_keeps_its_id_and_what_was_tried(session, delivery):
-    webhook_id = delivery.webhook_id
-    settle(session, delivery, outcome(is_permanent=True))
-    outbox.restart_attempts(delivery)
-    session.commit()
-    assert (delivery.status, delivery.tries, delivery.webhook_id) == ("pending", 0, webhook_id)
-    assert delivery.due <= precise_now()
-    assert len(delivery.attempts) == 1
 
 
 @pytest.mark.databases

@@ -22,7 +22,7 @@ from app.notifications import delivery, events, outbox, sender, services, shares
 from app.notifications.models import Delivery, DeliveryAttempt, Event, NotificationHandler
 from app.notifications.outbox import deliver
 from app.notifications.sender import Sender
-from app.notifications.site import SiteUrls, site_of
+from app.notifications.site import site_of
 from tests.notifications.sinks import PLAIN, Sink
 from tests.server import wait_for
 
@@ -189,18 +189,6 @@ def tries(session) -> Counter:
     return Counter(session.scalars(select(Delivery.tries)))
 
 
-def test_who_is_gone_gets_nothing_more(session, make_receiver, make_sender, sink):
-    handler = make_receiver("/gone")
-    sink.status["/gone"] = 410
-    send(session, handler, 40)
-    make_sender()
-    waits_for(session, failed=40)
-    assert not session.get(NotificationHandler, handler.id).is_enabled
-    assert len(sink.heard) == 1
-    details = Counter(session.scalars(select(DeliveryAttempt.detail)))
-    assert details == {"The server answered 410 Gone.": 1, "Not sent: the handler is turned off.": 39}
-
-
 def test_a_mistake_of_a_transport_is_one_failed_try(session, make_receiver, make_sender, sink, monkeypatch, caplog):  # fmt: skip
     broken = {"webhook": type(PLAIN)(label="x", settings=(), send=lambda *_: 1 / 0)}
     monkeypatch.setattr(delivery, "all_transports", lambda: broken)
@@ -287,24 +275,6 @@ def test_switched_off_by_its_owner_what_waits_ends(session, make_receiver):
     assert kept.status == "pending"
 
 
-def test_an_attempt_for_what_another_has_by_now_is_kept_and_changes_nothing(
-    session, make_receiver, make_sender, sink
-):
-    [row] = send(session, make_receiver("/hangs"))
-    make_sender()
-    wait_for(lambda: sink.heard, "the try")
-    session.rollback()
-    session.refresh(row)
-    row.who = "another"
-    session.commit()
-    sink.released.set()
-    wait_for(
-        lambda: (session.rollback(), session.scalars(select(DeliveryAttempt)).all())[1], "the attempt", 30
-    )
-    session.refresh(row)
-    assert (row.status, row.who, row.tries) == ("pending", "another", 0)
-
-
 @pytest.mark.databases
 def test_how_far_behind_it_is(session, make_receiver):
     assert waiting.lag(session) == (0, 0.0)
@@ -314,8 +284,3 @@ def test_how_far_behind_it_is(session, make_receiver):
     found = waiting.lag(session)
     assert found.waiting == 1
     assert 90 <= found.seconds < 150
-
-
-def test_no_site_is_guessed(settings):
-    assert site_of(settings) == SiteUrls("https://go.example", "https://go.example")
-    assert sender.MAX_FAILING < sender.MAX_THREADS

@@ -6,7 +6,6 @@ import datetime as dt
 from typing import Any
 
 import pytest
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.accounts.models import User
@@ -16,8 +15,8 @@ from app.core.extensions import db
 from app.core.leases import precise_now
 from app.notifications import sender, system_email
 from app.notifications.delivery import AttemptResult
-from app.notifications.models import Delivery, SystemEmail
-from app.notifications.outbox import PAUSES, end_pending, put_off
+from app.notifications.models import SystemEmail
+from app.notifications.outbox import end_pending
 from app.notifications.sender import Sender
 from app.notifications.system_email import Content
 from tests.notifications.sending import send_all
@@ -83,43 +82,6 @@ def test_it_is_tried_again_until_it_is_of_no_use(
     session.expire_all()
     assert (queued.due, queued.content, queued.sent_datetime, queued.detail) == (None, None, None, "said")
     assert queued.delivery.status == "failed"
-
-
-def test_a_fault_of_our_own_gives_it_up_in_the_end_and_keeps_no_content(
-    session: Session, queued: SystemEmail
-) -> None:
-    while queued.due:
-        assert queued.content
-        put_off(session, queued.delivery.id)
-        session.expire_all()
-    assert 0 < queued.tries <= len(PAUSES)
-    assert queued.content is None
-    assert queued.delivery.status == "failed"
-
-
-def test_what_is_withdrawn_does_not_leave(
-    session: Session, outbox: Sender, queued: SystemEmail, outcomes: list[Any]
-) -> None:
-    system_email.withdraw(session, "test")
-    session.commit()
-    assert not outbox.turn()
-    assert session.scalars(select(SystemEmail.id)).all() == session.scalars(select(Delivery.id)).all() == []
-
-
-def test_what_was_sent_is_not_withdrawn(
-    session: Session, outbox: Sender, queued: SystemEmail, outcomes: list[Any]
-) -> None:
-    outcomes.append(True)
-    send_all(outbox)
-    system_email.withdraw(session, "test")
-    session.commit()
-    assert session.scalars(select(SystemEmail.id)).all() == [queued.id]
-
-
-def test_without_a_mail_server_it_says_so(session: Session, outbox: Sender, queued: SystemEmail) -> None:
-    send_all(outbox)
-    session.expire_all()
-    assert "WAYPOST_SMTP_URL" in queued.detail
 
 
 def test_handlers_that_fail_keep_no_mail(

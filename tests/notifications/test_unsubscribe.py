@@ -9,12 +9,10 @@ from typing import Any
 import pytest
 
 from app.accounts.models import User
-from app.core.secret_keys.ring import current_keys
 from app.notifications.models import NotificationHandler
 from app.notifications.site import SiteUrls
 from app.notifications.test_send import trial_message
-from app.notifications.unsubscribe import REASON, handler_of, stop_url
-from tests.keys import secret_keys
+from app.notifications.unsubscribe import REASON, stop_url
 from tests.notifications.receivers import MailReceiver
 
 ONE_CLICK = {"List-Unsubscribe": "One-Click"}
@@ -57,15 +55,6 @@ def test_opening_the_address_asks_first(
     assert "You are unsubscribed" in client.get(path(handler)).text
 
 
-def test_what_the_owner_switched_off_keeps_its_reason(
-    client: Any, session: Any, alice: User, make_handler: Any, path: Any
-) -> None:
-    handler = make_handler(alice, is_enabled=False)
-    assert client.post(path(handler)).status_code == 200
-    session.expire_all()
-    assert handler.off_reason is None
-
-
 @pytest.mark.parametrize(
     "spoil",
     [
@@ -85,25 +74,6 @@ def test_nobody_guesses_it(
         assert method(f"{start}/{spoil(token)}").status_code == 404
     session.expire_all()
     assert handler.is_enabled
-
-
-def test_another_key_another_address_another_handler(
-    session: Any, alice: User, make_handler: Any, path: Any
-) -> None:
-    handler, other = make_handler(alice), make_handler(alice)
-    token = path(handler).rpartition("/")[2]
-    assert handler_of(session, token) is handler
-    with secret_keys("another"):
-        assert handler_of(session, token) is None
-    with secret_keys("another", current_keys().current()):
-        assert handler_of(session, token) is handler
-    assert path(handler) != path(other)
-    handler.settings = {"email": "somebody.else@example.com"}
-    session.commit()
-    assert handler_of(session, token) is None
-    session.delete(handler)
-    session.commit()
-    assert handler_of(session, token) is None
 
 
 def test_the_mail_carries_it(

@@ -90,21 +90,6 @@ def test_and_then_only_the_new_one(hours: float, count: int) -> None:
     )
 
 
-def test_of_two_replacements_the_last_one_counts() -> None:
-    first = {"secret": new_secret()}
-    second = replaced(first, MOMENT)
-    third = replaced(second, MOMENT)
-    assert secrets_of(third, MOMENT) == [third["secret"], second["secret"]]
-
-
-def test_a_try_later_has_the_same_id_and_its_own_time() -> None:
-    fields = {"secret": new_secret()}
-    first, later = (signed(fields, ID, "{}", MOMENT + dt.timedelta(hours=hour)) for hour in (0, 5))
-    assert first["webhook-id"] == later["webhook-id"]
-    assert int(later["webhook-timestamp"]) - int(first["webhook-timestamp"]) == 5 * 3600
-    assert first["webhook-signature"] != later["webhook-signature"]
-
-
 ANSWERS = {
     "200": (Says(200), None),
     "204": (Says(204), None),

@@ -15,7 +15,6 @@ from sqlalchemy.orm import Session, scoped_session
 from werkzeug.test import TestResponse
 
 from app.accounts.passwords import hash_password
-from app.core.errors import StoreDown
 from app.journal.codec import Visit, decode
 from app.links.models import Link
 from app.notifications.models import Event
@@ -97,11 +96,6 @@ def test_the_page(person: Person, tap: Links, clicks: Any, limited: Visits) -> N
     assert (clicks(made), limited()) == (0, [])
 
 
-def test_each_page_has_a_ticket_of_its_own(person: Person, tap: Links) -> None:
-    tap("a")
-    assert len({ticket(person.open("/a")) for _ in range(5)}) == 5
-
-
 def test_it_has_the_links_card_and_nothing_of_where_it_leads(person: Person, tap: Links) -> None:
     tap("a", cloaking_title="Mine", cloaking_meta_description="All of it")
     page = person.open("/a")
@@ -123,17 +117,6 @@ def test_bots_and_head_get_what_they_get_on_any_limited_link(
     assert THERE not in f"{(answer := send(person, '/a', good, agent=agent)).headers}{answer.text}"
     assert clicks(made) == 0
     assert place(send(person, "/a", good)) == (303, THERE)
-
-
-def test_a_prefetch_is_asked_to_come_again(person: Person, tap: Links) -> None:
-    tap("a")
-    assert person.open("/a", headers={"Sec-Purpose": "prefetch"}).status_code == 503
-
-
-def test_other_methods(person: Person, tap: Links) -> None:
-    tap("a", http_status_code=307)
-    answer = person.open("/a", method="PUT")
-    assert (answer.status_code, answer.headers["Allow"]) == (405, "GET, HEAD, POST")
 
 
 def test_without_a_limit_nothing_is_asked(person: Person, link: Links, visits: Visits) -> None:
@@ -201,16 +184,6 @@ def test_a_page_waits_in_a_tab_for_a_day(person: Person, tap: Links, clicks: Any
     assert clicks(made) == 1
 
 
-def test_a_redeemed_ticket_is_kept_for_as_long_as_it_would_be_good(
-    person: Person, tap: Links, session: scoped_session[Session]
-) -> None:
-    tap("a")
-    with time_machine.travel(1_800_000_000, tick=False):
-        send(person, "/a", ticket(person.open("/a")))
-        expires = session.scalars(select(RedeemedTicket.expires_datetime)).one()
-        assert expires.timestamp() - 1_800_000_000 >= signed_tokens.seconds_of(Confirmation)
-
-
 @pytest.mark.parametrize("after", [None, "https://after.example/"])
 def test_who_taps_too_late(
     after: str | None, person: Person, tap: Links, clicks: Any, session: scoped_session[Session]
@@ -253,33 +226,6 @@ def test_what_has_changed_meanwhile_holds(
         desk.compiled_links.poll()
         assert place(send(person, "/a", good)) == wanted
     assert clicks(made) == 1
-
-
-def test_what_can_not_be_made_or_written_uses_up_nothing(
-    person: Person, tap: Links, desk: RedirectContext, monkeypatch: pytest.MonkeyPatch, clicks: Any
-) -> None:
-    made = tap("a", 1, META)
-    good = ticket(person.open("/a"))
-
-    def fail(_items: object) -> None:
-        raise StoreDown("away")
-
-    for part, name in ((desk.compiled_links.store, "pixels"), (desk.limits, "write")):
-        with monkeypatch.context() as patched:
-            patched.setattr(part, name, fail)
-            assert send(person, "/a", good).status_code == 503
-    assert clicks(made) == 0
-    assert THERE.partition("?")[0] in send(person, "/a", good).text
-    assert clicks(made) == 1
-
-
-def test_a_body_that_can_not_be_read(person: Person, tap: Links, clicks: Any) -> None:
-    made = tap("a")
-    assert person.open("/a", method="POST", data=b"\xff", content_type="application/json").status_code == 400
-    large = b"x=".ljust(64 * 1024 + 1, b"x")
-    form = "application/x-www-form-urlencoded"
-    assert person.open("/a", method="POST", data=large, content_type=form).status_code == 413
-    assert clicks(made) == 0
 
 
 # --- ways on
@@ -353,23 +299,3 @@ def test_the_question_about_pixels_is_the_tap(
         assert place(gone_on) == (303, THERE)
     assert place(send(person, "/a", ticket(asked), fields=fields)) == (303, "/a")
     assert clicks(made) == 1
-
-
-@ask
-def test_who_refuses_pixels_in_general_is_asked_for_the_tap_alone(
-    person: Person, tap: Links, clicks: Any
-) -> None:
-    made = tap("a", 1, META)
-    refuses = {"headers": {"Sec-GPC": "1"}}
-    page = person.open("/a", **refuses)
-    assert "Meta" not in page.text
-    assert place(send(person, "/a", ticket(page), **refuses)) == (303, THERE)
-    assert clicks(made) == 1
-
-
-def test_it_comes_after_the_schedule(person: Person, tap: Links) -> None:
-    from app.core.clock import now
-
-    tap("a", end_date=now())
-    assert person.open("/a").status_code == 410
-    assert person.open("/a", method="POST").status_code == 410

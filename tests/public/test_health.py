@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
-import socketserver
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -29,12 +24,8 @@ from app.core.config import Settings
 from app.core.extensions import db
 from app.core.file_locks import lock_file
 from app.jobs import maintenance as jobs
-from app.journal import persistent_value
-from app.journal.codec import NEWEST, Visit, encode
 from app.journal.segments import directory_of
 from app.journal.writer import Journal
-from app.redirects.models import LimitedVisit
-from tests.analytics.conftest import take_in
 
 
 @pytest.fixture
@@ -77,11 +68,6 @@ def wrong(client: FlaskClient) -> set[str]:
     return {name for name, check in answer.json["checks"].items() if not check["ok"]}
 
 
-def test_not_ready_without_a_worker(client: FlaskClient) -> None:
-    assert wrong(client) == {"worker"}
-    assert reason(client, "worker") == "no worker runs"
-
-
 def test_a_heartbeat_that_a_killed_worker_left_is_not_the_next_ones(
     client: FlaskClient, settings: Settings
 ) -> None:
@@ -92,15 +78,6 @@ def test_a_heartbeat_that_a_killed_worker_left_is_not_the_next_ones(
         assert wrong(client) == {"worker"}
         jobs.beat(settings.data_dir)
         assert client.get("/readyz").status_code == 200
-
-
-def test_not_ready_with_a_worker_that_has_fallen_silent(
-    client: FlaskClient, settings: Settings, worker: None
-) -> None:
-    late = time.time() - 60
-    os.utime(jobs.heartbeat(settings.data_dir), (late, late))
-    assert wrong(client) == {"worker"}
-    assert reason(client, "worker") == "the worker has not been heard of for 60 s"
 
 
 @pytest.mark.usefixtures("worker")
@@ -161,22 +138,6 @@ def reason(client: FlaskClient, name: str) -> str:
 
 
 @pytest.mark.usefixtures("worker")
-def test_not_ready_for_some_minutes_after_visits_were_dropped(
-    client: FlaskClient, journal: Journal, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as earlier:
-        earlier.setattr(persistent_value.time, "time", lambda: 1_000_000_000.0)
-        journal.dropped.add(3)
-    found = client.get("/readyz")
-    assert found.status_code == 200
-    assert (found.json or {})["checks"]["journal"]["dropped"] == 3
-    journal.dropped.add(2)
-    assert wrong(client) == {"journal"}
-    assert "dropped in the last minutes" in reason(client, "journal")
-    assert (client.get("/readyz").json or {})["checks"]["journal"]["dropped"] == 5
-
-
-@pytest.mark.usefixtures("worker")
 def test_not_ready_while_the_journal_can_not_be_written(
     client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,16 +147,6 @@ def test_not_ready_while_the_journal_can_not_be_written(
     monkeypatch.setattr(tempfile, "TemporaryFile", refuse)  # modes don't stop the tests' user, root
     assert wrong(client) == {"journal"}
     assert reason(client, "journal") == "the journal can't be written to (Permission denied)"
-
-
-@pytest.mark.usefixtures("worker")
-def test_not_ready_where_a_file_stands_in_the_place_of_the_journal(
-    client: FlaskClient, settings: Settings
-) -> None:
-    directory = settings.data_dir / "journal"
-    directory_of(settings.data_dir).rmdir()
-    directory.touch()
-    assert wrong(client) == {"journal"}
 
 
 def damage(path: Path, start: int) -> None:
@@ -258,37 +209,6 @@ def test_postgresql_says_damage_by_its_code() -> None:
     assert not database_damage.is_damage(SqlStateError("08006"))
 
 
-@pytest.mark.usefixtures("worker")
-@pytest.mark.settings(REDIS_URL="redis://127.0.0.1:1/0")
-def test_not_ready_without_redis_where_it_is_set(client: FlaskClient) -> None:
-    assert wrong(client) == {"redis"}
-    assert reason(client, "redis") == "Redis gives no answer, and REDIS_URL is set"
-
-
-class Pong(socketserver.StreamRequestHandler):
-    """Answers each command as Redis answers a ping: it is all that the health check asks."""
-
-    def handle(self) -> None:
-        while (line := self.rfile.readline()) and line.startswith(b"*"):
-            words = [self.rfile.readline() and self.rfile.readline() for _ in range(int(line[1:]))]
-            self.wfile.write(b"+PONG\r\n" if words == [b"PING\r\n"] else b"-ERR unknown command\r\n")
-
-
-@pytest.mark.usefixtures("worker")
-def test_ready_with_redis(client: FlaskClient, app: Flask) -> None:
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Pong) as server:
-        server.daemon_threads = True
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        port = server.server_address[1]
-        app.config["WAYPOST"] = replace(app.config["WAYPOST"], redis_url=f"redis://127.0.0.1:{port}/0")
-        answer = client.get("/readyz")
-        server.shutdown()
-        thread.join()
-    assert answer.status_code == 200
-    assert (answer.json or {})["checks"]["redis"] == {"ok": True, "is_set": True}
-
-
 @pytest.mark.databases
 @pytest.mark.usefixtures("worker")
 def test_not_ready_with_a_database_that_only_reads(
@@ -314,11 +234,6 @@ def test_not_ready_with_a_database_that_only_reads(
     assert reason(client, "database") == "the database can be read, but not be written to"
     told = client.application.test_cli_runner().invoke(args=["doctor"]).output
     assert "takes no writes" in told or "clicks.db can't be written to" in told
-
-
-def test_not_ready_without_a_database(app: Flask, client: FlaskClient) -> None:
-    (app.config["WAYPOST"].data_dir / "clicks.db").unlink()  # cannot be attached any more
-    assert "database" in wrong(client)
 
 
 def test_metrics_are_not_there_without_a_token(client: FlaskClient) -> None:
@@ -374,24 +289,3 @@ def close_connections(client: FlaskClient) -> None:
     """Close the connections: the next request opens the files as they are then."""
     with client.application.app_context():
         db.engine.dispose()
-
-
-@pytest.mark.settings(METRICS_TOKEN="a token of the tests")
-@pytest.mark.usefixtures("worker")
-def test_metrics_while_the_journal_can_not_be_read(client: FlaskClient, settings: Settings) -> None:
-    directory_of(settings.data_dir).rmdir()
-    (settings.data_dir / "journal").touch()
-    found = metrics_of(client)
-    assert found["waypost_database_up"] == 1
-    assert found["waypost_deliveries_waiting"] == 0
-    assert "waypost_visits_dropped" not in found
-
-
-@pytest.mark.settings(METRICS_TOKEN="a token of the tests")
-def test_metrics_while_postgresql_is_away(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The driver's error where no server listens at the port."""
-    away = sa.create_engine("postgresql+psycopg://nobody@127.0.0.1:1/none")
-    monkeypatch.setitem(db._app_engines[client.application], None, away)
-    found = metrics_of(client)
-    assert found["waypost_database_up"] == 0
-    assert "waypost_deliveries_waiting" not in found

@@ -124,33 +124,6 @@ def test_two_generations_hold_a_bounded_number(
     assert all(id(plan) in at_hand for plan in plans.spellings.values())
 
 
-def test_heavy_plans_fill_a_generation_sooner(
-    plans: CompiledLinks, factory: Factory, owner: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cache, "HEAVIEST", 1200)
-    long = "https://example.com/" + "x" * 400
-    for number in range(8):
-        pairs = [["DE", long]] if number % 2 else []
-        factory.link(owner, f"a{number}", location_url=long, targeting_type="country_code", targeting=pairs)
-        assert plans.find("localhost", f"/a{number}")
-        for generation in (plans.young, plans.old):
-            assert sum(plan.weight for plan in generation.values()) <= 1240  # one alone may be heavier
-    assert 1 <= len(plans.young) + len(plans.old) < 8
-
-
-def test_whoever_slept_through_a_pruning_forgets_everything(
-    plans: CompiledLinks, factory: Factory, owner: User
-) -> None:
-    factory.link(owner, "a")
-    plan = plans.find(HOST, "/a")
-    first = factory.add(PlanChange(domain_id=0, alias="a"))
-    factory.add(PlanChange(domain_id=0, alias="b"))
-    factory.session.delete(first)
-    factory.session.commit()
-    plans.poll()
-    assert plan and plan.is_gone
-
-
 @pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 def test_a_number_that_appears_late_is_not_passed_over(
     plans: CompiledLinks, factory: Factory, owner: User, session: scoped_session[Session], app: Flask
@@ -194,18 +167,6 @@ def test_a_number_that_never_appears_is_given_up_after_a_while(
     assert [change.alias for change in plans.changes.news()] == ["c"]
 
 
-@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
-def test_what_was_seen_is_not_read_again(plans: CompiledLinks, factory: Factory, session: Any) -> None:
-    """A bulk change writes a row for each link, and every process polls all the while."""
-    plans.poll()
-    session.execute(sa.insert(PlanChange), [{"domain_id": 0, "alias": str(n)} for n in range(3000)])
-    session.commit()
-    assert len(plans.changes.news()) == 3000
-    assert plans.changes.news() == []
-    assert plans.changes.gaps == []
-    assert plans.store.read(plans.changes.new_statement, seen=plans.changes.highest) == []
-
-
 GAPS = {
     # the ids that are seen one poll after the other, and the gaps that are left
     "in order": ([[1, 2], [3]], []),
@@ -228,12 +189,6 @@ def test_gaps(case: str, plans: CompiledLinks) -> None:
     assert plans.changes.highest == max(number for ids in polls for number in ids)
 
 
-@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
-def test_very_many_gaps_become_one(plans: CompiledLinks) -> None:
-    plans.changes.note(range(2, 2 * changes.MAX_GAPS + 10, 2), 1.0)
-    assert [gap[:2] for gap in plans.changes.gaps] == [(1, 2 * changes.MAX_GAPS + 7)]
-
-
 def test_a_database_that_is_down_says_so_and_comes_back(
     plans: CompiledLinks, factory: Factory, owner: User
 ) -> None:
@@ -247,17 +202,6 @@ def test_a_database_that_is_down_says_so_and_comes_back(
     store.link_statement.text = text
     factory.link(owner, "b")
     assert destination(plans, "/b")
-
-
-def test_a_broken_connection_is_opened_anew(plans: CompiledLinks, factory: Factory, owner: User) -> None:
-    factory.link(owner, "a")
-    for _ in range(plans.store.free.qsize()):
-        connection = plans.store.free.get()
-        broken = connection or plans.store.opened()
-        broken.dbapi_connection.close()  # type: ignore[union-attr]
-        plans.store.free.put(broken)
-    assert destination(plans)
-    assert plans.store.free.qsize() == 4
 
 
 def test_many_threads_share_four_connections(plans: CompiledLinks, factory: Factory, owner: User) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -10,19 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, delete, select, text
-from sqlalchemy.exc import OperationalError
+from sqlalchemy import Engine, text
 
 from app.accounts.models import User
 from app.analytics.ingest import Ingest
 from app.core.config import Settings
-from app.core.errors import StoreDown
 from app.core.patience import LIMITED
 from app.core.postgresql import limit_waiting
-from app.input.blocks import BLOCK_BITS
 from app.journal.codec import Visit, decode
 from app.links import services
-from app.links.bitmaps.tables import stale_bitmap
 from app.notifications.events import LIMIT_REACHED
 from app.notifications.models import Event
 from app.redirects import limits, pending_clicks
@@ -117,37 +112,10 @@ def test_whoever_uses_the_last_click_has_the_owner_told_once(
     assert len(told(factory)) == 2, "an owner who lowers it below what was used knows that"
 
 
-@pytest.mark.databases
-def test_the_last_click_marks_the_block_of_the_link_whose_state_it_changes(
-    person: Person, factory: Factory, owner: User
-) -> None:
-    link = factory.link(owner, "a", location_url=THERE, clicks_limit=2)
-    session = factory.session
-    session.execute(delete(stale_bitmap))
-    session.commit()
-    for wanted in (set[int](), {link.id >> BLOCK_BITS}):
-        assert person.open("/a").status_code == 302
-        assert set(session.scalars(select(stale_bitmap.c.block))) == wanted
-        session.rollback()
-    session.execute(delete(stale_bitmap))
-    session.commit()
-    assert person.open("/a").status_code == 410
-    assert session.scalars(select(stale_bitmap)).all() == []
-
-
 def told(factory: Factory) -> list[tuple[int, Any]]:
     factory.session.rollback()
     rows = factory.session.query(Event).order_by(Event.id)
     return [(row.link_id, row.data) for row in rows if row.type == LIMIT_REACHED]
-
-
-def test_after_the_last_one_to_the_other_address(person: Person, factory: Factory, owner: User) -> None:
-    """The `expiration_url` gets no UTM parameters and no forwarded query."""
-    columns = {"utm_source": "mail", "forward_query_parameters_is_enabled": True, "expiration_url": AFTER}
-    factory.link(owner, "a", location_url=THERE, clicks_limit=1, http_status_code=301, **columns)
-    assert person.open("/a?q=1").headers["Location"] == f"{THERE}?utm_source=mail&q=1"
-    answer = person.open("/a?q=1")
-    assert (answer.status_code, answer.headers["Location"]) == (302, AFTER)
 
 
 @pytest.mark.databases
@@ -292,27 +260,6 @@ def test_the_limit_that_counts_is_the_stored_one(
     assert got_through(person.open("/a") for _ in range(5)) == 1
 
 
-def test_lists_are_in_the_order_of_the_clicks_shown(
-    person: Person, factory: Factory, owner: User, api: Api, ingest: Ingest
-) -> None:
-    plain = factory.link(owner, "plain")
-    limited = factory.link(owner, "limited", clicks_limit=9)
-    for path in ("/plain", "/limited", "/plain", "/limited", "/limited"):
-        person.open(path)
-    take_in(ingest)
-    found = api.get("/links?order_by=clicks&order_type=DESC").json["data"]
-    assert [(row["id"], row["clicks"]) for row in found] == [(limited.id, 3), (plain.id, 2)]
-
-
-def test_a_deleted_link_takes_its_count_along(
-    person: Person, factory: Factory, owner: User, api: Api, session: Any
-) -> None:
-    link = factory.link(owner, "a", location_url=THERE, clicks_limit=2)
-    person.open("/a")
-    assert api.delete(f"/links/{link.id}").status_code == 204
-    assert session.execute(text("SELECT count(*) FROM limit_counter")).scalar() == 0
-
-
 @pytest.mark.databases
 def test_the_visit_reaches_the_clicks_with_all_that_is_known(
     person: Person, factory: Factory, owner: User, ingest: Ingest, tables: Tables, settings: Settings
@@ -358,36 +305,6 @@ def test_while_nothing_can_be_written_nobody_gets_through(
     assert got_through(person.open("/a") for _ in range(4)) == 2
 
 
-def test_what_fails_half_way_lets_nobody_through(
-    desk: RedirectContext,
-    person: Person,
-    factory: Factory,
-    owner: User,
-    clicks: Any,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    link = factory.link(owner, "a", location_url=THERE, clicks_limit=2)
-
-    def fail(*_: object) -> bool:
-        raise OperationalError("", {}, Exception("disk full"))
-
-    with monkeypatch.context() as patched:
-        patched.setattr(limits, "passes", fail)
-        assert person.open("/a").status_code == 503
-    assert got_through(person.open("/a") for _ in range(4)) == 2
-    assert clicks(link) == 2
-
-
-def test_a_link_that_is_gone_lets_nobody_through(
-    desk: RedirectContext, person: Person, factory: Factory, owner: User, session: Any
-) -> None:
-    link = factory.link(owner, "a", location_url=THERE, clicks_limit=2)
-    person.open("/a")
-    session.delete(link)
-    session.commit()
-    assert got_through([person.open("/a")]) == 0
-
-
 @pytest.mark.databases
 def test_the_line_that_is_kept_is_the_journals(
     desk: RedirectContext, person: Person, factory: Factory, owner: User, main: Engine
@@ -419,26 +336,3 @@ def test_the_last_click_is_used_when_the_destination_is_reached_and_not_before(
     for method in ("GET", "HEAD", "POST"):
         assert person.open("/a", method=method).status_code == 410
     assert person.open("/a", headers={"Cookie": cookie}).status_code == 410
-
-
-def test_nobody_asked_is_a_no() -> None:
-    from app.redirects.resolve import resolve
-    from app.redirects.visitor import Visitor
-    from tests.redirects.test_resolve import plan
-
-    outcome = resolve(
-        plan(clicks_limit=5), Visitor({"HTTP_USER_AGENT": "Mozilla/5.0"}), dt.datetime.now(dt.UTC)
-    )
-    assert (outcome.outcome, outcome.status, outcome.location) == ("unavailable", 503, None)
-
-
-def test_a_visit_that_can_not_be_counted_raises(
-    desk: RedirectContext, person: Person, factory: Factory, owner: User
-) -> None:
-    factory.link(owner, "a", clicks_limit=1)
-    found = desk.compiled_links.find("localhost", "/a")
-    assert found is not None
-    desk.limits.engine.dispose()
-    desk.limits.write = lambda tickets: None  # type: ignore[method-assign]  # as if it ended half way
-    with pytest.raises(StoreDown):
-        desk.limits.take(found, b"line")

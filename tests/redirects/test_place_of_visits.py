@@ -68,11 +68,6 @@ def test_behind_a_proxy_only_its_own_entry_counts(geo_file: Path, person: Person
     assert went(person, "10.0.0.1", X_Forwarded_For=f"{ELSEWHERE}, {ADDRESS}") == BRITAIN
 
 
-def test_a_header_that_nobody_named_says_nothing(person: Person, visits: Visits) -> None:
-    assert went(person, ELSEWHERE, CF_IPCountry="GB") == HOME
-    assert places(visits) == [("", "", "")]
-
-
 @pytest.mark.settings(GEO_COUNTRY_HEADER="CF-IPCountry")
 def test_the_header_that_the_operator_named(person: Person, visits: Visits) -> None:
     assert went(person, ELSEWHERE, CF_IPCountry="gb") == BRITAIN
@@ -135,26 +130,3 @@ def test_the_file_that_the_setting_names(geo_file: Path, tmp_path: Path, desk: R
         for name in (None, named)
     }
     assert {name: visitor.country_code for name, visitor in visitors.items()} == {None: "GB", named: "IE"}
-
-
-def test_readyz_tells_of_the_file_and_its_publisher(
-    geo_file: Path, person: Person, desk: RedirectContext
-) -> None:
-    def told() -> dict[str, object]:
-        body = person.open("/readyz").json
-        assert body is not None
-        found: dict[str, object] = body["checks"]["places"]
-        return found
-
-    found = told()
-    assert (found["ok"], found["state"], found["kind"]) == (True, "ok", "GeoLite2-City")
-    assert "MaxMind" in str(found["attribution"])
-    geo_file.unlink()
-    assert (told()["ok"], told()["state"], told()["attribution"]) == (True, "missing", None)
-
-
-def test_readyz_tells_of_damage_but_the_instance_stays_fit(geo_file: Path, person: Person) -> None:
-    geo_file.write_bytes(b"damage")
-    body = person.open("/readyz").json
-    assert body is not None
-    assert (body["checks"]["places"]["ok"], body["checks"]["places"]["state"]) == (True, "damaged")

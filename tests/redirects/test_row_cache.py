@@ -171,15 +171,6 @@ def test_links_of_who_was_deleted_are_not_there(plans: CompiledLinks, factory: F
     assert plans.find("localhost", "/gone") is None
 
 
-def test_each_step_reads_on_where_the_last_one_ended(plans: CompiledLinks) -> None:
-    """And does not sort all remaining links: all steps together would take quadratic time."""
-    statement = plans.store.links_statement
-    steps = plans.store.run(f"EXPLAIN QUERY PLAN {statement.text}", statement.parameters({"after": 5}))
-    told = [str(step[-1]) for step in steps]
-    assert "SEARCH link USING INTEGER PRIMARY KEY (rowid>?)" in told
-    assert not [one for one in told if "ORDER BY" in one]
-
-
 @pytest.mark.databases
 def test_only_as_many_are_read_as_it_holds(
     plans: CompiledLinks, factory: Factory, owner: User, monkeypatch: pytest.MonkeyPatch
@@ -230,27 +221,3 @@ def test_a_change_is_seen_at_the_next_poll(
     found = plans.find("localhost", "/a")
     assert found and found.password_hash == "x"
     assert plans.row_cache.get(0, "a") is None
-
-
-def test_what_changed_while_it_was_read_is_not_kept(
-    plans: CompiledLinks, factory: Factory, owner: User, change: Callable[..., None]
-) -> None:
-    link = factory.link(owner, "a", location_url=THERE)
-    epoch = plans.begin()
-    rows = plans.store.links(0)
-    change(link, location_url=OTHER)
-    plans.poll()
-    assert not plans.shelve(rows, epoch)
-    assert plans.row_cache.get(0, "a") is None
-    assert destination(plans, "/a") == OTHER
-
-
-def test_who_is_asked_for_often_gets_a_plan_that_stays(
-    plans: CompiledLinks, factory: Factory, owner: User
-) -> None:
-    factory.link(owner, "a", location_url=THERE)
-    warmed(plans)
-    for _ in range(2 * cache.OFTEN):
-        assert destination(plans, "/a") == THERE
-    assert plans.known((0, "a"))
-    assert ("localhost", "/a") in plans.spellings

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from flask import Flask
@@ -15,10 +13,8 @@ from app.input.parsers import Rejected
 from app.journal.codec import Visit
 from app.links.aliases import read_alias
 from app.links.models import Link
-from app.redirects.context import RedirectContext
 from app.redirects.wsgi import Front
 from app.web.paths import alias_key, is_ours
-from tests.clients import Api
 from tests.factories import Factory
 from tests.redirects.conftest import Person
 from tests.redirects.test_gates import Guest, read_cookie
@@ -155,106 +151,7 @@ def test_another_spelling_of_a_gate_is_redirected(
     assert (answer.status_code, answer.headers["Location"]) == (302, "/Blog/Launch?q=%41")
 
 
-def test_a_gate_under_an_encoded_slash_leads_to_the_links_own_spelling(
-    front: Front, link: Callable[..., Link]
-) -> None:
-    link("blog/launch", sensitive_content=True)
-    guest = Guest(front)
-    assert guest.open("/blog%2Flaunch").status_code == 200
-    answer = guest.give("/blog%2Flaunch", None)
-    assert answer.headers["Location"] == "/blog/launch"
-    assert guest.open("/blog/launch").headers["Location"] == THERE
-
-
-def test_where_it_leads(person: Person, link: Callable[..., Link]) -> None:
-    link("blog/launch")
-    page = person.open("/blog/launch+")
-    assert page.status_code == 200
-    assert 'href="/blog/launch"' in page.text
-    assert person.open("/blog+").status_code == 404
-
-
-def test_a_card_names_the_address(person: Person, link: Callable[..., Link]) -> None:
-    link("blog/é", cloaking_is_enabled=True, cloaking_title="Launch")
-    page = person.open("/blog/%C3%A9")
-    assert '<meta property="og:url" content="http://localhost/blog/%C3%A9">' in page.text
-
-
-def test_pages_with_a_box(person: Person, factory: Factory, owner: User, link: Callable[..., Link]) -> None:
-    made = link("blog/launch")
-    made.pixels = [factory.pixel(owner, "social_a", pixel="1")]
-    factory.session.commit()
-    page = person.open("/blog/launch?a=1")
-    [address] = re.findall(r'class="box" src="(\?[^"]*)"', page.text)
-    assert "fbq" in person.open(f"/blog/launch{address.replace('&amp;', '&')}").text
-
-
-def test_other_methods(person: Person, link: Callable[..., Link]) -> None:
-    link("a/b"), link("a/c", http_status_code=307)
-    answer = person.open("/a/b", method="PUT")
-    assert (answer.status_code, answer.headers["Allow"]) == (405, "GET, HEAD")
-    assert person.open("/a/c", method="PUT").status_code == 307
-
-
 # --- hosts
 
 
-def test_on_a_domain(person: Person, factory: Factory, owner: User, link: Callable[..., Link]) -> None:
-    domain = factory.domain(
-        owner, "go.example", custom_index_url=f"{THERE}/index", custom_not_found_url=f"{THERE}/none"
-    )
-    link("blog/launch", domain_id=domain.id)
-    assert person.open("/blog/launch", host="go.example").headers["Location"] == THERE
-    assert person.open("/blog/launch").status_code == 404
-    assert person.open("/", host="go.example").headers["Location"] == f"{THERE}/index"
-    assert person.open("/blog/other", host="go.example").headers["Location"] == f"{THERE}/none"
-    assert person.open("/dashboard/links", host="go.example").status_code == 404
-
-
 # --- what owners see
-
-
-def test_its_address_is_the_same_everywhere(api: Api, desk: RedirectContext) -> None:
-    answer = api.post("/links", {"location_url": THERE, "url": "Blog/É~x"})
-    assert answer.status_code == 201
-    number = answer.json["data"]["id"]
-    data = api.get(f"/links/{number}").json["data"]
-    assert (data["url"], data["short_url"]) == ("Blog/É~x", "http://localhost/Blog/%C3%89~x")
-    assert [one["id"] for one in api.get("/links?search=blog/é&search_by=url").json["data"]] == [number]
-    assert api.get("/links?search=blog_é").json["data"] == []
-    assert api.get(f"/links/{number}/qr?format=svg").status_code == 200
-    assert api.get(f"/links/{number}/explain").json["data"]["outcome"] == "redirect"
-    assert api.get(f"/statistics/{number}").status_code == 200
-    taken = api.post("/links", {"location_url": THERE, "url": "blog/é~X"})
-    assert taken.status_code == 409
-    moved = api.post(f"/links/{number}", {"url": "blog"})
-    assert moved.status_code == 200
-    assert api.get(f"/links/{number}").json["data"]["short_url"] == "http://localhost/blog"
-
-
-def test_a_change_of_one_drops_that_one_alone(
-    person: Person, front: Front, link: Callable[..., Link], change: Callable[..., None]
-) -> None:
-    upper, lower = link("blog"), link("blog/launch")
-    plans = [front.compiled_links.find("localhost", f"/{one.url}") for one in (upper, lower)]
-    change(upper, location_url=f"{THERE}/new")
-    front.compiled_links.poll()
-    assert [plan.is_gone for plan in plans if plan] == [True, False]
-    change(lower, is_enabled=False)
-    front.compiled_links.poll()
-    assert person.open("/blog").headers["Location"] == f"{THERE}/new"
-    assert person.open("/blog/launch").status_code == 404
-
-
-def test_the_shelf_keeps_each_apart(front: Front) -> None:
-    shelf = front.compiled_links.row_cache
-    row: dict[str, Any] = {"workspace_id": 1, "http_status_code": 302, "password_version": 0}
-    for number, alias in enumerate(("blog", "blog/launch", "0/blog"), start=1):
-        shelf.put(
-            alias, {**row, "domain_id": 0, "id": number, "url": alias, "location_url": f"{THERE}/{number}"}
-        )
-    shelf.remove(0, "blog")
-    assert shelf.get(0, "blog") is None
-    assert [(found or {})["id"] for found in (shelf.get(0, "blog/launch"), shelf.get(0, "0/blog"))] == [2, 3]
-    shelf.drop(0)
-    assert shelf.get(0, "blog/launch") is None

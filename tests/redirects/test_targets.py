@@ -192,31 +192,10 @@ def test_10_000_visits_by_weight_within_two_points() -> None:
     assert [shares[index] for index in "012"] == pytest.approx([5000, 3000, 2000], abs=200)
 
 
-def test_weights_need_not_make_a_hundred() -> None:
-    made = targeted("rotation", ["1", "3"])
-    shares = Counter(drawn(made, visitor)[-1] for visitor in visitors(10_000))
-    assert shares["0"] == pytest.approx(2500, abs=200)
-
-
 def test_the_same_visitor_gets_the_same_all_day() -> None:
     made = targeted("rotation", ["1"] * 100)
     first, again = ([drawn(made, visitor) for visitor in visitors(50)] for _ in range(2))
     assert first == again
-
-
-def test_another_day_another_choice() -> None:
-    made = targeted("rotation", ["1"] * 100)
-    one, other = (
-        [drawn(made, visitor) for visitor in visitors(200, day)] for day in (b"one day", b"another")
-    )
-    assert sum(map(str.__eq__, one, other)) < 20
-
-
-def test_two_links_do_not_part_visitors_alike() -> None:
-    links = [targeted("rotation", ["1", "1"], id=number) for number in (1, 2)]
-    pairs = Counter(tuple(drawn(link, visitor) for link in links) for visitor in visitors(4000))
-    assert len(pairs) == 4
-    assert all(count == pytest.approx(1000, abs=150) for count in pairs.values())
 
 
 def test_the_choice_does_not_depend_on_the_process() -> None:

@@ -35,12 +35,6 @@ def test_a_plain_redirect(person: Person, factory: Factory, owner: User, visits:
     assert visit.destination == THERE
 
 
-@pytest.mark.parametrize("status", [301, 302, 307, 308])
-def test_the_owners_status(status: int, person: Person, factory: Factory, owner: User) -> None:
-    factory.link(owner, "a", http_status_code=status)
-    assert person.open("/a").status_code == status
-
-
 SPELLINGS = {
     "case": ("Grüße", "/GRÜSSE"),
     "trailing slash": ("abc", "/abc/"),
@@ -99,20 +93,6 @@ def test_head_redirects_and_does_not_count(
     assert visits() == []
 
 
-@pytest.mark.parametrize(
-    "header", [("Sec-Purpose", "prefetch;prerender"), ("Purpose", "prefetch"), ("X-Moz", "prefetch")]
-)
-def test_a_prefetch_is_asked_to_come_again(
-    header: tuple[str, str], person: Person, factory: Factory, owner: User, visits: Visits
-) -> None:
-    factory.link(owner, "a")
-    answer = person.open("/a", headers=dict([header]))
-    assert answer.status_code == 503
-    assert "Location" not in answer.headers
-    assert answer.headers["Cache-Control"] == "no-store"
-    assert visits() == []
-
-
 @pytest.mark.parametrize("agent", ["curl/8.5.0", "Googlebot/2.1", "wrk", "", None])
 def test_bots_get_there_and_are_recorded_as_bots(
     agent: str | None, person: Person, factory: Factory, owner: User, visits: Visits
@@ -159,13 +139,6 @@ def test_behind_a_proxy(person: Person, factory: Factory, owner: User, visits: V
     assert one == forged != other
 
 
-def test_planted_destinations_do_not_leave(person: Person, factory: Factory, owner: User) -> None:
-    factory.link(owner, "a", location_url="javascript:alert(1)")
-    answer = person.open("/a")
-    assert answer.status_code == 404
-    assert b"alert" not in answer.data
-
-
 @pytest.mark.parametrize("path", ["/healthz", "/dashboard/", "/api/links", "/login", "/robots.txt"])
 def test_reserved_words_are_never_links(path: str, person: Person, factory: Factory, owner: User) -> None:
     factory.link(owner, path.split("/")[1])
@@ -183,12 +156,6 @@ def test_a_change_is_seen_at_the_next_poll(
     change(link, is_enabled=False)
     front.compiled_links.poll()
     assert person.open("/a").status_code == 404
-
-
-def test_a_new_link_opens_at_once(person: Person, factory: Factory, owner: User) -> None:
-    assert person.open("/a").status_code == 404
-    factory.link(owner, "a")
-    assert person.open("/a").status_code == 302
 
 
 def test_while_it_ends_every_answer_closes_its_connection(

@@ -19,7 +19,7 @@ from app.core.extensions import db
 from app.domains.models import Domain
 from app.links import services as links
 from app.links.models import Alias, LimitCounter, Link, LinkChange, PlanChange
-from app.links.trash_purge import empty_trash, purge
+from app.links.trash_purge import purge
 from app.links.uploads import Picture
 from app.notifications import services as handlers
 from app.pixels import services as pixels
@@ -235,50 +235,3 @@ def test_after_thirty_days_it_is_gone_with_files_and_history(app: Flask, alice: 
     assert set(db.session.scalars(select(LinkChange.link_id))) == {new_id}
     assert not pictures.served()
     assert pictures.previous() == [f"{new_id}-{kept}"]
-
-
-def test_a_deleted_user_leaves_nothing_in_the_trash(alice: Any, bob: Any) -> None:
-    write(links.delete, make(alice))
-    write(links.delete, make(bob))
-    write(empty_trash, access_of(alice).workspace_id)
-    db.session.delete(bob)
-    db.session.commit()
-    assert db.session.scalars(select(Trashed)).all() == []
-    assert db.session.scalars(select(LinkChange)).all() == []
-
-
-def namesake(user: Any, make_handler: Any) -> tuple[int, Link, Link]:
-    """Two handlers with one id, the first in the trash, as SQLite once made them; and a link of each."""
-    first = make_handler(user, name="first")
-    id_ = first.id
-    links_ = make(user, url="one", email_reports=[id_]), make(user, url="two")
-    write(handlers.delete, first)
-    make_handler(user, id=id_, name="second")
-    write(links.update, links_[1], {"email_reports": [id_]})
-    return (id_, *links_)
-
-
-def test_a_handler_with_the_id_of_a_deleted_one(api: Any, alice: Any, make_handler: Any) -> None:
-    """The second is deleted like any other, and each is restored on its own links."""
-    id_, one, two = namesake(alice, make_handler)
-    assert api.delete(f"/notification-handlers/{id_}").status_code == 204
-    found = trashed(alice)
-    assert [thing.name for thing in found] == ["first", "second"]
-    assert found[1].row_id == id_ != found[0].row_id
-    ids = {thing.name: thing.id for thing in found}
-    restored = [
-        write(lambda name=name: handlers.restore(trash.find(access_of(alice).workspace_id, ids[name])))
-        for name in ("second", "first")
-    ]
-    assert [handler.name for handler in restored] == ["second", "first"]
-    db.session.expire_all()
-    assert ([row.name for row in one.handlers], [row.name for row in two.handlers]) == (["first"], ["second"])
-    assert trashed(alice) == []
-
-
-def test_a_handler_whose_id_another_has_meanwhile_is_restored(alice: Any, make_handler: Any) -> None:
-    id_, one, two = namesake(alice, make_handler)
-    handler = back(alice, handlers.restore)
-    db.session.expire_all()
-    assert (handler.name, handler.id == id_) == ("first", False)
-    assert ([row.name for row in one.handlers], [row.name for row in two.handlers]) == (["first"], ["second"])

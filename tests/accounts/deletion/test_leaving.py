@@ -12,14 +12,12 @@ from sqlalchemy.orm import Session
 from app.accounts.deletion import leaving
 from app.accounts.models import User
 from app.accounts.standing import RETENTION
-from app.accounts.workspaces import access_of
 from app.core.clock import now
 from app.core.config import Settings
 from app.core.database import begin_write
 from app.core.errors import NotFound
 from app.core.extensions import db
 from app.core.leases import precise_now
-from app.import_export.models import LinkImport
 from app.jobs.reports import make_reports
 from app.links import destination_checks
 from app.links.notification_dispatch import tell
@@ -85,20 +83,6 @@ def test_nothing_is_sent_any_more(session: Session, bob: User, factory: Any, set
     assert len(session.scalars(select(Delivery)).all()) == 2
 
 
-def test_imports_end(session: Session, bob: User, alice: User) -> None:
-    rows = [
-        LinkImport(**access_of(user).row_columns, name="a", file="a.csv", state=state)
-        for user in (bob, alice)
-        for state in ("new", "checking", "taking", "done")
-    ]
-    session.add_all(rows)
-    session.commit()
-    write(leaving.leave, bob)
-    for row in rows:
-        session.refresh(row)
-    assert [row.state for row in rows] == ["ended"] * 3 + ["done", "new", "checking", "taking", "done"]
-
-
 def test_after_thirty_days_nobody_comes_back(session: Session, bob: User) -> None:
     write(leaving.leave, bob)
     bob.deleted_datetime = now() - RETENTION
@@ -106,11 +90,3 @@ def test_after_thirty_days_nobody_comes_back(session: Session, bob: User) -> Non
     begin_write(db.session)
     with pytest.raises(NotFound):
         leaving.come_back(bob)
-
-
-def test_twice_does_not_begin_the_days_anew(session: Session, bob: User) -> None:
-    write(leaving.leave, bob)
-    bob.deleted_datetime = before = now() - dt.timedelta(days=3)
-    session.commit()
-    write(leaving.leave, bob)
-    assert bob.deleted_datetime == before

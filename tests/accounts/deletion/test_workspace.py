@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from sqlalchemy.types import Text
 
 from app.accounts import member_invitations, workspaces
-from app.accounts.deletion import leaving, purging
+from app.accounts.deletion import purging
 from app.accounts.deletion import workspace as deletion
 from app.accounts.keys import create_key, find_key
 from app.accounts.models import User, Workspace, WorkspaceInvitation
@@ -44,7 +44,7 @@ from app.notifications.outbox import deliver
 from app.notifications.site import site_of
 from app.redirects.context import RedirectContext
 from tests.accounts.deletion.test_purging import furnish, own, stock
-from tests.accounts.test_workspaces import later, member_of, roles, shared, write
+from tests.accounts.test_workspaces import later, roles, shared, write
 from tests.analytics.load import load
 from tests.factories import Factory
 from tests.past import take_in
@@ -159,17 +159,6 @@ def test_the_only_one_stays(session: Session, alice: User) -> None:
     assert access_of(alice) == access
 
 
-def test_a_member_without_another_one_gets_a_new_one(session: Session, alice: User, bob: User) -> None:
-    workspace = shared(alice, (bob, EDITOR))
-    bobs = access_of(bob).workspace_id
-    write(workspaces.add_member, session.get_one(Workspace, bobs), alice, OWNER)
-    write(workspaces.remove_member, member_of(session.get_one(Workspace, bobs), bob))
-    assert access_of(bob).workspace_id == workspace.id
-    gone(access_to(alice, workspace.id))
-    assert access_of(bob).role == OWNER
-    assert access_of(bob).workspace_id not in {workspace.id, bobs}
-
-
 def test_who_may_restore_it_and_until_when(session: Session, alice: User, bob: User, make_user: Any) -> None:
     carol = make_user("carol@example.com")
     workspace = shared(alice, (bob, EDITOR), (carol, OWNER))
@@ -189,31 +178,6 @@ def test_who_may_restore_it_and_until_when(session: Session, alice: User, bob: U
     assert deletion.deleted_workspaces(alice) == []
     with pytest.raises(NotFound):
         write(deletion.restore_workspace, alice, id_)
-
-
-def test_it_does_not_come_back_with_an_account(session: Session, alice: User, bob: User) -> None:
-    """What was deleted by itself stays deleted when an account with another one is restored."""
-    workspace = shared(bob)
-    gone(access_to(bob, workspace.id))
-    later(session, dt.timedelta(hours=1))
-    write(leaving.leave, bob)
-    write(leaving.come_back, bob)
-    session.expire_all()
-    assert session.get_one(Workspace, workspace.id).deleted_datetime is not None
-    assert access_of(bob).workspace_id != workspace.id
-
-
-def test_who_comes_back_to_nothing_gets_a_new_one(session: Session, alice: User, bob: User) -> None:
-    workspace = shared(alice, (bob, EDITOR))
-    bobs = access_of(bob).workspace_id
-    write(workspaces.add_member, session.get_one(Workspace, bobs), alice, OWNER)
-    write(workspaces.remove_member, member_of(session.get_one(Workspace, bobs), bob))
-    write(leaving.leave, bob)
-    later(session, dt.timedelta(hours=1))
-    gone(access_to(alice, workspace.id))
-    write(leaving.come_back, bob)
-    assert access_of(bob).role == OWNER
-    assert access_of(bob).workspace_id not in {workspace.id, bobs}
 
 
 # --- 30 days later

@@ -123,19 +123,6 @@ def test_tokens_that_are_refused_are_limited(signed_in: Visit) -> None:
     assert statuses == [400] * 60 + [429]
 
 
-def test_without_a_provider_there_is_no_such_address(signed_in: Visit) -> None:
-    app = signed_in.client.application
-    found, app.extensions["oidc"] = app.extensions["oidc"], None
-    assert send(signed_in, "x").status_code == 404
-    assert signed_in.client.get("/login/oidc").status_code == 404
-    app.extensions["oidc"] = found
-
-
-def test_a_large_body_is_refused(visit: Visit) -> None:
-    """Anybody may send one: it is not read whole."""
-    assert send(visit, "x" * 2**16).status_code == 413
-
-
 class TestSigningOutThere:
     """RP-initiated logout: whoever has signed in by the provider is offered to sign out there, too."""
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 import time_machine
 from sqlalchemy import select
 
-from app.accounts import second_factor
-from app.accounts.models import Passkey, User, UserSession
-from app.accounts.oidc import identities
+from app.accounts.models import Passkey, User
 from app.core.clock import now
 from app.core.extensions import db
 from tests.accounts.authenticator import Authenticator
@@ -75,35 +71,3 @@ def test_a_recovery_code_opens_after_the_provider(alone: Visit) -> None:
     alone.sign_in()
     assert alone.post("/login/code", "/login/code", code=codes[0]).status_code == 403
     assert not alone.is_signed_in()
-
-
-def test_removing_the_last_one_leaves_the_provider(alone: Visit, alice: User) -> None:
-    device = Authenticator()
-    enrol(alone, device)
-    id_ = db.session.scalars(select(Passkey.id)).one()
-    desk = desk_of(alone)
-    with time_machine.travel(now() + LATER):
-        refused = desk.post(f"/account/passkeys/{id_}/remove", {})
-        assert (refused.status_code, "/login/oidc/again" in refused.text) == (422, True)
-        proof = device.get(desk.get("/account/passkeys/proof").get_json()["get"])
-        assert desk.post(f"/account/passkeys/{id_}/remove", {"passkey": proof}).status_code == 303
-        db.session.expire_all()
-        assert db.session.scalars(select(Passkey)).all() == []
-        assert not second_factor.is_on(alice)
-        alone.post("/logout", "/logout")
-        assert alone.sign_in().location == "/dashboard/"
-        assert alone.is_signed_in()
-
-
-def test_the_passkey_stays_when_the_provider_is_unlinked(
-    alone: Visit, alice: User, provider: ScriptedProvider
-) -> None:
-    """Who has lost both is let in by an admin, who allows single sign-on anew or turns two-factor off."""
-    device = Authenticator()
-    enrol(alone, device)
-    identities.unlink(alice, provider.url)
-    db.session.commit()
-    assert db.session.scalars(select(UserSession)).all() == []
-    assert sign_in_alone(alone.client, answer_alone(alone.client, device)).status_code == 303
-    assert alone.is_signed_in()
-    assert re.search(r"Phone", alone.client.get("/dashboard/account/").text)

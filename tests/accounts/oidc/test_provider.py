@@ -9,10 +9,8 @@ import pytest
 
 from app.accounts.models import User
 from app.accounts.oidc import cached_document
-from app.accounts.oidc.models import OidcIdentity
 from app.accounts.oidc.person import verified_email
 from app.core.config import Settings
-from app.core.extensions import db
 from tests.accounts.oidc.conftest import Visit
 from tests.accounts.oidc.scripted_provider import ScriptedProvider
 from tests.accounts.oidc.test_sign_in import tie
@@ -40,17 +38,6 @@ def test_a_document_that_can_not_be_used(
     address = visit.begin()
     assert address == "/login"
     assert DOWN in visit.client.get(address).text
-
-
-def test_documents_are_fetched_once(alice: User, visit: Visit, provider: ScriptedProvider) -> None:
-    tie(alice, provider)
-    for _ in range(3):
-        visit.sign_in()
-        visit.post("/logout", "/logout")
-    assert {path: count for path, count in provider.counts.items() if path != "/token"} == {
-        DISCOVERY: 1,
-        "/jwks": 1,
-    }
 
 
 def test_new_keys_are_found(
@@ -182,19 +169,3 @@ def test_how_an_address_is_confirmed(issuer: str, claims: dict[str, Any], is_ver
     else:
         with pytest.raises(UnverifiedEmail):
             verified_email(told, issuer)
-
-
-@pytest.mark.settings(OIDC_ROLES="groups=marketing:3:editor;groups=staff:4:viewer")
-def test_roles_of_the_last_sign_in_are_kept(alice: User, visit: Visit, provider: ScriptedProvider) -> None:
-    tie(alice, provider)
-
-    def roles_after(**claims: Any) -> dict[str, str]:
-        provider.claims = claims
-        Visit(visit.client.application.test_client(), provider).sign_in()
-        db.session.rollback()
-        return dict(db.session.query(OidcIdentity).one().roles)
-
-    assert roles_after(groups=["marketing", "staff"]) == {"3": "editor", "4": "viewer"}
-    assert roles_after(_claim_names={"groups": "src1"}) == {"3": "editor", "4": "viewer"}
-    assert roles_after(groups=["staff"]) == {"4": "viewer"}
-    assert roles_after() == {}

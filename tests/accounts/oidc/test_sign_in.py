@@ -330,31 +330,6 @@ def test_a_second_factor_of_waypost_is_asked_for(
     assert len(db.session.scalars(select(OidcSession)).all()) == 1
 
 
-def test_a_link_that_is_removed_before_the_code(
-    alice: User, visit: Visit, provider: ScriptedProvider
-) -> None:
-    tie(alice, provider)
-    switch_on(alice)
-    visit.sign_in()
-    identities.unlink(alice, provider.url)
-    db.session.commit()
-    answer = visit.post("/login/code", "/login", code=code_of(alice, 1))
-    assert answer.location == "/login"
-    assert not visit.is_signed_in()
-
-
-def test_userinfo_fills_in_what_the_token_lacks(
-    alice: User, visit: Visit, provider: ScriptedProvider
-) -> None:
-    tie(alice, provider)
-    provider.userinfo = dict(provider.person)
-    provider.claims = {"email": None, "email_verified": None}
-    assert visit.sign_in().location == "/dashboard/"
-    provider.userinfo = {**provider.person, "sub": "mallory"}
-    other = Visit(visit.client.application.test_client(), provider)
-    assert "could not be verified" in other.notice(other.sign_in())
-
-
 @pytest.mark.parametrize(
     ("token", "userinfo", "opens"),
     [
@@ -383,13 +358,3 @@ def test_an_address_and_its_confirmation_are_of_one_source(
         assert "does not confirm your e-mail address" in visit.notice(answer)
     else:
         assert f"{opens}@example.com" in visit.notice(answer)
-
-
-def test_userinfo_says_nothing_about_the_sign_in(
-    alice: User, visit: Visit, provider: ScriptedProvider
-) -> None:
-    tie(alice, provider)
-    provider.claims = {"email": None, "email_verified": None, "sid": None}
-    provider.userinfo = {**provider.person, "sid": "another"}
-    visit.sign_in()
-    assert db.session.scalars(select(OidcSession.sid)).all() == [""]

@@ -14,19 +14,17 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, scoped_session
 from werkzeug.test import TestResponse
 
-from app.accounts import second_factor, standing
-from app.accounts.models import Passkey, User, UserSession
+from app.accounts import second_factor
+from app.accounts.models import Passkey, User
 from app.audit.models import AuditEntry
 from app.core.clock import now
-from app.core.extensions import db
 from app.dashboard.auth import passkey_requests
 from app.dashboard.auth.proofs import RECENT
-from app.dashboard.auth.rate_limits import BY_ADDRESS, CODE
+from app.dashboard.auth.rate_limits import BY_ADDRESS
 from app.notifications.models import SystemEmail
 from tests.accounts.authenticator import PRESENT, Authenticator
-from tests.accounts.codes import switch_on
 from tests.accounts.test_sign_in import is_signed_in, sign_in, token_on
-from tests.dashboard.account.test_two_factor import codes_on, send_code
+from tests.dashboard.account.test_two_factor import codes_on
 from tests.dashboard.conftest import HTMX, Desk
 from tests.factories import PASSWORD
 
@@ -123,32 +121,6 @@ def test_a_permit_to_add_is_soon_over(desk: Desk) -> None:
         assert "Create the passkey" not in desk.get("/account/passkeys/new").text
 
 
-@pytest.mark.parametrize("sent", ["", "{}", "passkey", "A" * 20_000])
-def test_nonsense_adds_nothing(desk: Desk, session: scoped_session[Session], sent: str) -> None:
-    begin(desk)
-    assert desk.post("/account/passkeys/new", {"passkey": sent}).status_code == 422
-    assert session.scalars(select(Passkey)).all() == []
-
-
-def test_the_name_is_proposed(desk: Desk, session: scoped_session[Session]) -> None:
-    begin(desk)
-    options = desk.get("/account/passkeys/options").get_json()["create"]
-    agent = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
-    sent = {"passkey": Authenticator().create(options)}
-    desk.post("/account/passkeys/new", sent, headers={"User-Agent": agent})
-    assert session.scalars(select(Passkey.name)).one() == "Firefox, Linux"
-
-
-def test_the_script_is_loaded_by_the_sign_in_page_alone(
-    desk: Desk, device: Authenticator, app: Flask
-) -> None:
-    """Elsewhere a button names it, and it comes when that is pressed."""
-    script = re.compile(r"<script[^>]+passkeys\.js")
-    assert script.search(app.test_client().get("/login").text)
-    for path in ("/links/", "/account/", "/account/passkeys/new", "/keys/new"):
-        assert not script.search(desk.get(path).text), path
-
-
 def test_signing_in_alone(
     desk: Desk, device: Authenticator, client: FlaskClient, app: Flask, session: scoped_session[Session]
 ) -> None:
@@ -169,15 +141,6 @@ def test_signing_in_alone(
     assert stranger.get("/dashboard/links/export.csv").status_code == 200
 
 
-def test_an_answer_for_another_browser(
-    device: Authenticator, app: Flask, session: scoped_session[Session]
-) -> None:
-    mine, other = app.test_client(), app.test_client()
-    assert sign_in_alone(other, answer_alone(mine, device)).status_code == 403
-    assert not is_signed_in(other)
-    assert last(session, "sign_in.failed").changes == {"reason": "wrong_passkey"}
-
-
 def test_who_has_no_such_passkey_is_told_the_same(
     device: Authenticator, app: Flask, session: scoped_session[Session]
 ) -> None:
@@ -191,21 +154,6 @@ def test_who_has_no_such_passkey_is_told_the_same(
     assert pages[0] == pages[1]
     entry = last(session, "sign_in.failed")
     assert (entry.changes, entry.account_id) == ({"reason": "unknown_passkey"}, None)
-
-
-def test_a_disabled_account_is_named_only_after_the_right_passkey(
-    device: Authenticator, app: Flask, alice: User, bob: User, session: scoped_session[Session]
-) -> None:
-    bob.is_admin = True
-    session.commit()
-    standing.disable(alice)
-    session.commit()
-    client = app.test_client()
-    answer = sign_in_alone(client, answer_alone(client, device))
-    assert (answer.status_code, "disabled" in answer.text) == (403, True)
-    device.flags = PRESENT
-    answer = sign_in_alone(client, answer_alone(client, device))
-    assert (answer.status_code, "disabled" in answer.text) == (403, False)
 
 
 def test_tries_are_counted_by_address_and_lock_no_password_out(
@@ -233,51 +181,6 @@ def test_the_second_step(desk: Desk, device: Authenticator, app: Flask, session:
     assert (answer.status_code, answer.location) == (303, "/dashboard/keys/")
     assert is_signed_in(client)
     assert last(session, "sign_in").changes == {"method": "password_and_passkey"}
-
-
-def test_the_second_step_takes_no_one_elses(
-    device: Authenticator, app: Flask, bob: User, session: scoped_session[Session]
-) -> None:
-    theirs = Authenticator()
-    desk = Desk(app.test_client(), bob.email)
-    desk.sign_in()
-    add(desk, theirs)
-    client = app.test_client()
-    sign_in(client)
-    answer = sign_in_second(client, theirs)
-    assert (answer.status_code, "did not work here" in answer.text) == (403, True)
-    assert last(session, "sign_in.failed").changes == {"reason": "unknown_passkey"}
-    assert sign_in_second(client, device).status_code == 303
-
-
-def test_second_steps_are_counted_as_codes_are(device: Authenticator, app: Flask) -> None:
-    client = app.test_client()
-    sign_in(client)
-    token = token_on(client.get("/login/code"))
-    sent = {"csrf_token": token, "passkey": "{}"}
-    found = [client.post("/login/code/passkey", data=sent).status_code for _ in range(CODE.amount + 1)]
-    assert found == [403] * CODE.amount + [429]
-
-
-def test_beside_an_app_both_are_offered(desk: Desk, alice: User, app: Flask) -> None:
-    with time_machine.travel(now() - dt.timedelta(minutes=5)):
-        switch_on(alice)
-    assert add(desk, device := Authenticator()) == []  # the codes that there are stay
-    client = app.test_client()
-    sign_in(client)
-    page = client.get("/login/code").text
-    assert "authenticator app" in page
-    assert "Use a passkey" in page
-    assert sign_in_second(client, device).status_code == 303
-
-
-def test_a_recovery_code_in_place_of_a_lost_passkey(desk: Desk, app: Flask) -> None:
-    codes = add(desk, Authenticator())
-    client = app.test_client()
-    sign_in(client)
-    assert send_code(client, "123456").status_code == 403
-    assert send_code(client, codes[0]).status_code == 303
-    assert is_signed_in(client)
 
 
 def test_renaming(desk: Desk, device: Authenticator, session: scoped_session[Session]) -> None:
@@ -318,17 +221,6 @@ def test_removing_one_of_two_and_the_last(desk: Desk, alice: User, session: scop
     assert last(session, "two_factor.disabled").account_id == alice.id
 
 
-def test_a_passkey_removes_itself(desk: Desk, device: Authenticator, alice: User) -> None:
-    row = db.session.scalars(select(Passkey)).one()
-    path = f"/account/passkeys/{row.id}/remove"
-    device.flags = PRESENT
-    wrong = desk.post(path, {"removal_password": "", "passkey": proof(desk, device)})
-    assert (wrong.status_code, "did not work here" in wrong.text) == (422, True)
-    device.flags |= 4
-    assert desk.post(path, {"removal_password": "", "passkey": proof(desk, device)}).status_code == 303
-    assert not second_factor.is_on(alice)
-
-
 def test_in_place_of_the_password(
     desk: Desk, device: Authenticator, session: scoped_session[Session]
 ) -> None:
@@ -344,15 +236,6 @@ def test_in_place_of_the_password(
         # a copy of the cookie from before gains nothing
         desk.client.set_cookie("waypost", before)
         assert not is_signed_in(desk.client)
-
-
-def test_before_a_download(desk: Desk, device: Authenticator) -> None:
-    with time_machine.travel(now() + LATER):
-        page = desk.get("/links/export.csv")
-        assert (page.status_code, "Use a passkey instead" in page.text) == (403, True)
-        sent = {"next": "/dashboard/links/export.csv", "own_password": "", "passkey": proof(desk, device)}
-        answer = desk.post("/account/password-again", sent)
-        assert answer.headers["Refresh"] == "0; url=/dashboard/links/export.csv"
 
 
 # each: the page, its password's field, and the other fields
@@ -380,30 +263,6 @@ def test_where_the_password_is_always_asked_for(
     assert desk.post(path, {**sent, "passkey": text}).status_code == 303
     if name != "the account":
         assert desk.post(path, {**sent, "passkey": text}).status_code == 422, "once"
-
-
-def test_codes_anew_without_an_app(desk: Desk, device: Authenticator) -> None:
-    page = desk.get("/account/two-factor").text
-    assert "by your passkeys" in page
-    assert "Recovery codes left: 10" in page
-    assert desk.post("/account/two-factor/codes", {"current_password": "no"}).status_code == 422
-    for sent in ({"current_password": PASSWORD}, {"current_password": "", "passkey": proof(desk, device)}):
-        assert len(codes_on(desk.post("/account/two-factor/codes", sent).text)) == 10
-
-
-@WITH_MAIL
-def test_removing_the_app_beside_a_passkey(desk: Desk, alice: User, session: scoped_session[Session]) -> None:
-    with time_machine.travel(now() - dt.timedelta(minutes=5)):
-        switch_on(alice)
-    device = Authenticator()
-    add(desk, device)
-    assert "asks for a passkey or a recovery code" in desk.get("/account/two-factor/off").text
-    sent = {"current_password": "", "code": "", "passkey": proof(desk, device)}
-    assert desk.post("/account/two-factor/off", sent).status_code == 303
-    session.rollback()
-    assert (second_factor.has_app(alice), second_factor.is_on(alice)) == (False, True)
-    assert second_factor.codes_left(alice) == 10
-    assert titles(session)[-1] == "Your authenticator app was removed"
 
 
 def test_at_most_twenty(desk: Desk, alice: User, session: scoped_session[Session]) -> None:
@@ -463,37 +322,3 @@ def test_where_passkeys_work(app: Flask, alice: User, base: str, host: str, prob
     with app.test_request_context(base_url=base):
         assert problem in passkey_requests.problem_here()
         assert passkey_requests.origin() == (base if "work at" not in problem else "https://go.example")
-
-
-def test_the_operator_removes_them(desk: Desk, device: Authenticator, app: Flask, alice: User) -> None:
-    done = app.test_cli_runner().invoke(args=["users", "reset-two-factor", "--email", alice.email])
-    assert done.exit_code == 0
-    assert not second_factor.is_on(alice)
-    assert not is_signed_in(desk.client)
-    client = app.test_client()
-    assert sign_in_alone(client, answer_alone(client, device)).status_code == 403
-    assert sign_in(client).location == "/dashboard/"
-
-
-def test_an_admin_sees_who_has_two_factor(
-    desk: Desk, bob: User, app: Flask, session: scoped_session[Session]
-) -> None:
-    theirs = Desk(app.test_client(), bob.email)
-    theirs.sign_in()
-    add(theirs, Authenticator())
-    page = desk.get("/users/").text
-    assert "/users/2/reset-two-factor" in page
-    assert "Passkeys are removed." in desk.get("/users/2/reset-two-factor").text
-    assert desk.post("/users/2/reset-two-factor", {}).status_code == 303
-    session.rollback()
-    assert session.scalars(select(Passkey)).all() == []
-
-
-def test_its_use_does_not_outlive_the_session(device: Authenticator, app: Flask, session: Any) -> None:
-    """A sign-in by passkey begins a session as any other does: with a version, and an end."""
-    client = app.test_client()
-    sign_in_alone(client, answer_alone(client, device))
-    session.rollback()
-    newest = session.scalars(select(UserSession).order_by(UserSession.id.desc())).first()
-    assert newest.expires_datetime - newest.datetime <= dt.timedelta(days=1)
-    assert newest.password_datetime is not None

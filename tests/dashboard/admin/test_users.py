@@ -11,18 +11,15 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from flask import Flask
-from flask.testing import FlaskClient
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from app.accounts import invitations, second_factor, standing
+from app.accounts import invitations, standing
 from app.accounts.deletion import leaving
 from app.accounts.models import Invitation, User, UserSession
 from app.core.clock import now
 from app.core.database import begin_write
 from app.core.extensions import db
-from app.notifications.models import SystemEmail
-from tests.accounts.codes import switch_on
 from tests.accounts.test_standing import write
 from tests.dashboard.conftest import HTMX, Desk
 from tests.factories import PASSWORD
@@ -112,17 +109,6 @@ def test_out_and_in_again(
     assert standing.state_of(bob) == "active"
 
 
-def test_whoever_is_shut_out_is_told_so(app: Flask, client: FlaskClient, alice: User, bob: User) -> None:
-    mine = signed_in(app, bob)
-    write(standing.disable, bob)
-    assert mine.get("/links/").status_code == 302
-    data = {"csrf_token": Desk(client, bob.email).token("/login"), "email": bob.email, "password": PASSWORD}
-    answer = client.post("/login", data=data)
-    assert (answer.status_code, "This account is disabled." in answer.text) == (403, True)
-    wrong = client.post("/login", data={**data, "password": "not this one"})
-    assert "disabled" not in wrong.text
-
-
 def test_rights_are_given_and_taken(desk: Desk, session: Session, alice: User, bob: User) -> None:
     last = desk.post("/users/1/not-admin", {})
     assert (last.status_code, "This is the last admin" in last.text) == (422, True)
@@ -142,34 +128,6 @@ def test_nobody_shuts_oneself_out_by_mistake(
     assert desk.post(f"/users/1/{action}", {}).status_code == 422
     session.refresh(alice)
     assert alice.is_active
-
-
-@pytest.mark.settings(SMTP_URL="smtp://127.0.0.1:2525")
-def test_who_lost_app_and_codes_comes_in_again(
-    app: Flask, desk: Desk, session: Session, alice: User, bob: User
-) -> None:
-    assert "Two-factor is on" not in desk.get("/users/").text
-    his = signed_in(app, bob)
-    for user in (alice, bob):
-        switch_on(user)
-    page = desk.get("/users/").text
-    assert page.count("Two-factor is on") == 2
-    assert (
-        re.findall(r"/users/(\d)/reset-two-factor", page) == ["2"] * 2
-    )  # the address, and the fragment that htmx requests
-    assert "Make sure who is asking." in desk.get("/users/2/reset-two-factor").text
-    assert desk.post("/users/2/reset-two-factor", {}).status_code == 303
-    session.expire_all()
-    assert (second_factor.is_on(alice), second_factor.is_on(bob)) == (True, False)
-    assert his.get("/links/").status_code == 302
-    assert [letter.email for letter in session.scalars(select(SystemEmail))] == [bob.email]
-    assert desk.post("/users/1/reset-two-factor", {}).status_code == 422  # that is on the account page
-
-
-@pytest.mark.parametrize("path", ["/users/99/disable", f"/users/{2**63}/disable", "/users/1/nothing"])
-def test_nobody_there(desk: Desk, path: str) -> None:
-    assert desk.get(path).status_code == 404
-    assert desk.post(path, {}).status_code == 404
 
 
 # --- invitations
@@ -231,13 +189,6 @@ def test_a_new_account_has_the_browsers_language_and_time_zone(
     assert (user.timezone, user.language, made.status_code) == (*stored, 303)
 
 
-def test_what_is_stored_opens_nothing(desk: Desk, session: Session) -> None:
-    token = invited(desk).rpartition("=")[2]
-    row = session.scalars(select(Invitation)).one()
-    assert token not in (row.digest, row.email)
-    assert token not in desk.get("/users/").text
-
-
 def ended(session: Session, how: str, alice: User) -> None:
     row = session.scalars(select(Invitation)).one()
     if how == "too old":
@@ -260,14 +211,6 @@ def test_what_has_ended_says_so(app: Flask, desk: Desk, session: Session, alice:
     assert app.test_client().get("/setup/invitation").status_code == 404
 
 
-def test_revoking(desk: Desk, app: Flask) -> None:
-    address = invited(desk)
-    assert desk.get("/users/invitations/1/revoke").status_code == 200
-    assert desk.post("/users/invitations/1/revoke", {}).status_code == 303
-    assert app.test_client().get(address).status_code == 410
-    assert desk.post(f"/users/invitations/{2**63}/revoke", {}).status_code == 404
-
-
 def test_what_is_wrong_is_said_and_the_invitation_stays(app: Flask, desk: Desk, bob: User) -> None:
     address = invited(desk)
     _, weak = sign_up(app, address, "new@example.com", password="short")
@@ -278,18 +221,6 @@ def test_what_is_wrong_is_said_and_the_invitation_stays(app: Flask, desk: Desk, 
     assert made.status_code == 303
     bad = desk.post("/users/invitations/new", {"email": bob.email, "is_admin": "0"})
     assert (bad.status_code, "already" in bad.text) == (422, True)
-
-
-@pytest.mark.settings(SMTP_URL="smtp://127.0.0.1:9")
-def test_the_mail_is_written_down_for_the_worker(desk: Desk, session: Session) -> None:
-    address = invited(desk, email="new@example.com")
-    letter = session.scalars(select(SystemEmail)).one()
-    assert (letter.email, letter.content["url"]) == ("new@example.com", f"http://localhost{address}")
-    stored = session.connection().exec_driver_sql("SELECT content FROM letter").scalar_one()
-    assert "setup" not in stored
-    desk.post("/users/invitations/1/revoke", {})
-    session.expire_all()
-    assert session.scalars(select(SystemEmail)).all() == []
 
 
 @pytest.mark.databases
@@ -345,13 +276,3 @@ def test_leaving_asks_for_password_and_address(
     session.refresh(bob)
     assert bob.deleted_datetime is not None
     assert mine.get("/links/").status_code == 302
-
-
-def test_the_last_admin_does_not_leave_others_alone(
-    desk: Desk, session: Session, alice: User, bob: User
-) -> None:
-    values = {"own_email": alice.email, "own_password": PASSWORD}
-    refused = desk.post("/account/delete", values)
-    assert (refused.status_code, "You are the last admin" in refused.text) == (422, True)
-    write(leaving.leave, bob)
-    assert desk.post("/account/delete", values, headers=HTMX).headers["HX-Redirect"] == "/login"

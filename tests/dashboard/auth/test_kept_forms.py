@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import html
 import re
 from typing import Any
 
 import pytest
-import time_machine
 from flask.testing import FlaskClient
 from sqlalchemy import delete
 from werkzeug.test import TestResponse
 
 from app.accounts.models import User, UserSession
-from app.core.clock import now
 from app.core.extensions import db
 from app.links.models import Link
 from app.projects.models import Project
-from tests.accounts.codes import code_of, switch_on
-from tests.dashboard.conftest import HTMX, Desk
+from tests.dashboard.conftest import Desk
 from tests.factories import PASSWORD
 
 TYPED = {"name": "Kept <\"&'>\r\nline", "color": "#123456"}
@@ -90,18 +86,6 @@ def test_another_account_gets_nothing(desk: Desk, bob: User) -> None:
     assert "Kept" not in answer.text
 
 
-def test_a_second_factor_stands_between(desk: Desk, alice: User) -> None:
-    email = alice.email
-    switch_on(alice)
-    db.session.commit()
-    page = send_signed_out(desk, "/projects/new", TYPED)
-    code_page = sign_in(desk.client, page, email)
-    assert 'name="code"' in code_page.text
-    data = {"csrf_token": hidden(code_page, "csrf_token"), "kept": hidden(code_page, "kept")}
-    after = desk.client.post("/login/code", data={**data, "code": code_of(alice, 1)})
-    assert "Nothing of it is saved yet." in after.text
-
-
 # each: the page of the form, what is typed, and what is shown again
 FORMS: dict[str, tuple[str, dict[str, str], str]] = {
     "a link": ("/links/new", {"location_url": "https://example.com/kept", "title": "A"}, "example.com/kept"),
@@ -135,36 +119,3 @@ def test_passwords_are_not_kept_and_that_is_said(desk: Desk, alice: User) -> Non
     after = sign_in(desk.client, send_signed_out(desk, "/links/new", typed), email)
     assert "Passwords and files are not kept" in after.text
     assert "a secret of the link" not in after.text
-
-
-def test_it_is_kept_for_an_hour(desk: Desk, alice: User) -> None:
-    email = alice.email
-    page = send_signed_out(desk, "/projects/new", TYPED)
-    with time_machine.travel(now() + dt.timedelta(hours=1, seconds=1)):
-        assert sign_in(desk.client, page, email).status_code == 303
-
-
-# what comes as a kept form and is none
-NONE = ["", "x", "a:2.b", "a:2.", "2." + "A" * 400, "é:ü", "\ud7ff"]
-
-
-@pytest.mark.parametrize("text", NONE)
-def test_what_is_no_kept_form_opens_nothing(client: FlaskClient, alice: User, text: str) -> None:
-    email = alice.email
-    page = client.get("/login")
-    assert sign_in(client, page, email, kept=text).status_code == 303
-
-
-def test_a_part_of_a_page_and_a_long_form_are_refused_as_before(desk: Desk) -> None:
-    account = hidden(desk.get("/projects/new"), "account")
-    end_session()
-    answer = desk.client.post("/dashboard/projects/new", data={"account": account}, headers=HTMX)
-    assert (answer.status_code, 'name="kept"' in answer.text) == (401, False)
-    other = {"account": account, "name": "x"}
-    for sent, headers in (
-        (other, {"Sec-Fetch-Site": "cross-site"}),
-        ({**other, "name": "x" * 70_000}, {}),
-        ("%ff=%00", {"Content-Type": "application/x-www-form-urlencoded"}),
-    ):
-        refused = desk.client.post("/dashboard/projects/new", data=sent, headers=headers)
-        assert (refused.status_code, 'name="kept"' in refused.text) == (401, False)

@@ -6,13 +6,13 @@ import datetime as dt
 import html
 import re
 from collections.abc import Callable
+from itertools import cycle
 from typing import Any
 
 import pytest
 import time_machine
-from flask.testing import FlaskClient
 
-from app.accounts.models import ApiKey, User, UserSession
+from app.accounts.models import ApiKey, User
 from app.accounts.workspaces import access_of
 from app.core.clock import now
 from app.core.extensions import db
@@ -20,8 +20,6 @@ from app.dashboard.auth.proofs import RECENT
 from app.import_export.models import LinkImport
 from app.links.models import Link
 from app.trash.models import Trashed
-from tests.accounts.codes import code_of, switch_on
-from tests.accounts.test_sign_in import sign_in, token_on
 from tests.dashboard.conftest import HTMX, Desk
 from tests.factories import PASSWORD, Factory
 
@@ -69,8 +67,7 @@ FORMS: dict[str, tuple[str, dict[str, str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", FORMS)
-@pytest.mark.parametrize("headers", [{}, HTMX], ids=["page", "dialog"])
+@pytest.mark.parametrize(("name", "headers"), [*zip(FORMS, cycle([{}, HTMX]), strict=False)])
 def test_a_form_asks_for_the_password(
     desk: Desk, rows: dict[str, Any], name: str, headers: dict[str, str], database_state: Callable[[], Any]
 ) -> None:
@@ -119,41 +116,6 @@ def test_typed_once_it_holds_for_ten_minutes(desk: Desk, rows: dict[str, Any]) -
         assert desk.post("/keys/new", key).status_code == 200
         moment.shift(3)
         assert desk.post("/keys/new", key).status_code == 422
-
-
-def test_it_holds_for_this_session_alone(desk: Desk, client: FlaskClient, app: Any) -> None:
-    with time_machine.travel(now() + LATER):
-        other = app.test_client()
-        sign_in(other)
-        assert desk.post("/keys/new", {"name": "one", "scope": "read"}).status_code == 422
-
-
-def test_it_is_guessed_no_oftener_than_elsewhere(desk: Desk) -> None:
-    with time_machine.travel(now() + LATER):
-        tried = [desk.post("/keys/new", {"name": "a", "own_password": "a guess"}) for _ in range(16)]
-        assert [answer.status_code for answer in tried] == [422] * 15 + [429]
-        assert int(tried[-1].headers["Retry-After"]) > 0
-        right = {"name": "a", "own_password": PASSWORD}
-        assert desk.post("/keys/new", right, headers=HTMX).status_code == 422
-        assert count(ApiKey) == 0
-
-
-def test_a_session_of_before_the_upgrade_is_asked(desk: Desk) -> None:
-    db.session.query(UserSession).update({"password_datetime": None})
-    db.session.commit()
-    assert FIELD in desk.get("/keys/new").text
-
-
-def test_the_code_at_the_sign_in_is_no_later_password(client: FlaskClient, alice: User) -> None:
-    with time_machine.travel(now() - dt.timedelta(minutes=5)):
-        switch_on(alice)
-    sign_in(client)
-    with time_machine.travel(now() + dt.timedelta(minutes=9)) as moment:
-        sent = {"csrf_token": token_on(client.get("/login/code")), "code": code_of(alice)}
-        assert client.post("/login/code", data=sent).status_code == 303
-        assert FIELD not in client.get("/dashboard/keys/new").text
-        moment.shift(120)
-        assert FIELD in client.get("/dashboard/keys/new").text
 
 
 # --------------------------------------------------------------------- bulk

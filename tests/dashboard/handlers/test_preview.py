@@ -87,19 +87,3 @@ def test_what_a_webhook_gets(desk: Desk, alice: User, feed: Feed, make: Callable
     assert '"say": "1 click on go.example/spring"' in text
     started = shown(desk, {**WEBHOOK, "events": "link.started"})
     assert '"type": "link.started"' in started and "would have matched" not in started
-
-
-def test_what_people_get(desk: Desk, alice: User, feed: Feed, make: Callable[..., Any]) -> None:  # noqa: F811
-    feed.visit(make("spring").id, 1)
-    text = shown(desk, {**CHAT, **CLICKS})
-    assert "1 click on go.example/spring" in text and "<pre" not in text
-
-
-def test_with_mistakes_nothing_is_shown(desk: Desk, alice: User) -> None:
-    for fields in (
-        {"events": "nope"},
-        {**CLICKS, "click_filter.every": "0"},
-        {"events": ""},
-        {"type": "nope", **CLICKS},
-    ):
-        assert "<pre" not in shown(desk, {**WEBHOOK, **fields})

@@ -73,35 +73,6 @@ def test_each_kind_has_its_rows(desk: Any, checked: Preview) -> None:
     assert f"/imports/{job.id}/failed.csv" in wrong
 
 
-def test_it_says_afterwards_what_became_of_them(
-    desk: Any, session: Any, settings: Settings, alice: User, checked: Preview
-) -> None:
-    job = checked()
-    desk.post(f"/imports/{job.id}/take", {})
-    runs.run(job.id, settings)
-    session.refresh(job)
-    assert (job.state, job.made, job.changed, job.known, job.failed) == ("done", 1, 1, 1, 1)
-    page = page_of(desk, job)
-    assert "Links that were changed" in page
-    assert "1 new, 1 changed, 1 wrong" in html.unescape(desk.get("/imports/").text)
-
-
-QUERIES = [
-    "?kind=",
-    "?kind=nothing",
-    "?page=0",
-    "?page=-1",
-    "?page=x",
-    "?page=²",
-    "?page=99999999999999999999",
-]
-
-
-@pytest.mark.parametrize("query", [*QUERIES, "?kind=wrong&page=5", "?kind=a&kind=b"])
-def test_any_other_address_is_the_first_page(desk: Any, checked: Preview, query: str) -> None:
-    assert "Links that change" in page_of(desk, checked(), query) or "wrong" in query
-
-
 def test_many_rows_come_in_pages(desk: Any, checked: Preview, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(preview, "PAGE_SIZE", 2)
     job = checked("alias,destination\n" + "".join(f"a{n},https://example.com/\n" for n in range(5)))
@@ -118,35 +89,6 @@ def test_many_rows_come_in_pages(desk: Any, checked: Preview, monkeypatch: pytes
         True,
         False,
     )
-
-
-def test_an_import_that_adds_lists_only_the_first(
-    desk: Any, checked: Preview, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(preview, "MAX_LISTED", 3)
-    text = "alias,destination\n" + "".join(f"a{n},https://example.com/\n" for n in range(5))
-    page = page_of(desk, checked(text, existing="keep"))
-    assert (">a2<" in page, ">a3<" in page) == (True, False)
-    assert "The first 3 of 5 are shown." in page
-    assert "Import 5 links" in page
-    assert "<span>Changed</span>" not in page
-
-
-BUTTONS = {
-    "only new": ("x,https://example.com/,\ny,https://example.com/,\n", "Import 2 links"),
-    "only changed": ("one,https://example.com/,new\n", "Update 1 link"),
-    "both": ("x,https://example.com/,\none,,1\ntwo,,2\n", "Import 1 link, update 2"),
-    "nothing": ("one,https://example.com/,old\n", "Import 0 links"),
-}
-
-
-@pytest.mark.parametrize(("rows", "words"), BUTTONS.values(), ids=BUTTONS)
-def test_the_button_says_how_many(desk: Any, checked: Preview, rows: str, words: str) -> None:
-    page = page_of(desk, checked(f"alias,destination,title\n{rows}"))
-    main = page.partition("<main")[2].partition("</main>")[0]
-    [button] = [each for each in main.split("<button")[1:] if "button primary" in each.split(">")[0]]
-    assert button.split("</button>")[0].rpartition("</svg>")[2].strip() == words
-    assert ("disabled" in button.split(">")[0]) == (words == "Import 0 links")
 
 
 WRONG = {
@@ -168,12 +110,6 @@ def test_a_wrong_choice_is_said_and_kept(
     assert ('value="update" checked' in answer.text) == (choices["existing"] == "update")
     session.refresh(job)
     assert (job.state, job.is_update) == ("new", False)
-
-
-def test_what_never_changes_a_link_is_said(desk: Any, checked: Preview) -> None:
-    page = page_of(desk, checked("alias,destination,clicks,created\none,https://example.com/,7,\n"))
-    assert "Only for new links:" in page
-    assert "Created, Clicks so far" in page
 
 
 DIFFERENCES: dict[str, tuple[list[Any], tuple[str, str]]] = {

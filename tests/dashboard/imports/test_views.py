@@ -5,22 +5,17 @@ from __future__ import annotations
 import csv
 import html
 import io
-import json
-import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from app.accounts.workspaces import access_of
-from app.core.csv_files import unescape_text
 from app.dashboard.imports import upload as imports_upload
-from app.dashboard.imports import views as import_views
-from app.import_export import files, importer, link_passwords, runs
+from app.import_export import files, link_passwords, runs
 from app.import_export.models import FailedRow, LinkImport
 from app.links import services
 from app.links.models import Link
-from tests.import_export import hostile
 
 TABLE = "keyword,url,title\nfoo,https://example.com/,Foo\nbar,javascript:alert(1),=1+1\n"
 
@@ -104,44 +99,6 @@ def test_links_without_their_passwords_are_listed_and_failed_rows_apart(desk, se
     ]  # fmt: skip
 
 
-def test_settings_of_handlers_and_data_of_pictures_are_not_shown(desk, brought, work) -> None:
-    """Neither where columns are named nor with failed rows, which are stored."""
-    row = {"url": "b", "location_url": "x:y", "handlers": [["email", "me"]]}
-    row["handler_settings"] = [{"type": "email", "name": "me", "settings": {"email": "secret@example.com"}}]
-    row["cloaking_favicon_data"] = "data:image/png;base64,QUJDQUJDQUJD"
-    job = brought(json.dumps([row]).encode())
-    pages = [desk.get(f"/imports/{job.id}").text]
-    desk.post(
-        f"/imports/{job.id}/check", {f"column:{column}": field for field, column in job.columns.items()}
-    )
-    assert (work(job), job.failed) == ("checked", 1)
-    pages += [desk.get(f"/imports/{job.id}{path}").text for path in ("", "/failed.csv")]
-    for page in pages:
-        assert ("x:y" in page, "secret@" in page, "QUJD" in page) == (True, False, False)
-
-
-CELLS = {
-    "a formula of another service": "=1+1",
-    "a formula that we have escaped": "'=1+1",
-    "an escaped apostrophe": "''tis",
-    "an apostrophe of another service": "'tis",
-    "hidden": "\u200b＝1",
-}
-
-
-@pytest.mark.parametrize("cell", CELLS.values(), ids=CELLS)
-def test_the_file_of_failed_rows_brings_in_what_the_first_one_would_have(desk, brought, work, cell) -> None:
-    job = brought(f"url,location_url,title\nbar,javascript:alert(1),{cell}\n".encode())
-    named = {"column:url": "url", "column:location_url": "location_url", "column:title": "title"}
-    desk.post(f"/imports/{job.id}/check", named)
-    work(job)
-    desk.post(f"/imports/{job.id}/take", {})
-    work(job)
-    [_, row] = list(csv.reader(io.StringIO(desk.get(f"/imports/{job.id}/failed.csv").text)))
-    assert row[2].startswith("'")
-    assert unescape_text(row[2]) == unescape_text(cell)
-
-
 BAD = {
     "no file": ({}, "Choose a file first."),
     "a text": ({"file": "x"}, "Choose a file first."),
@@ -170,29 +127,6 @@ def test_columns_that_do_not_go_together(desk, session, brought) -> None:
     assert (job.state, job.columns) == ("new", {"location_url": "url", "url": "keyword", "title": "title"})
 
 
-def test_changed_ones_mind(desk, session, brought, work) -> None:
-    job = brought(TABLE.encode())
-    desk.post(f"/imports/{job.id}/check", {"column:url": "location_url"})
-    work(job)
-    desk.post(f"/imports/{job.id}/columns", {})
-    session.refresh(job)
-    assert job.state == "new"
-    desk.post(f"/imports/{job.id}/end", {})
-    desk.post(f"/imports/{job.id}/take", {})
-    assert work(job) == "ended"
-    assert session.query(Link).count() == 0
-
-
-def test_another_ones_is_not_there(desk, session, bob, settings) -> None:
-    job = LinkImport(**access_of(bob).row_columns, name="his", file="0" * 32 + ".csv")
-    session.add(job)
-    session.commit()
-    for path in ("", "/failed.csv"):
-        assert desk.get(f"/imports/{job.id}{path}").status_code == 404
-    for path in ("check", "take", "columns", "end"):
-        assert desk.post(f"/imports/{job.id}/{path}", {}).status_code == 404
-
-
 def test_export(desk, session, alice) -> None:
     services.create(access_of(alice), {"url": "one", "location_url": "https://example.com/1", "title": "=x"})
     services.create(access_of(alice), {"url": "two", "location_url": "https://example.com/2"})
@@ -210,16 +144,6 @@ def test_export(desk, session, alice) -> None:
 
 def left(settings) -> list[str]:
     return [path.name for path in (settings.data_dir / "imports").glob("*")]
-
-
-def test_larger_than_any_other_body(desk, session, brought) -> None:
-    """12 MiB. The number of rows is estimated from the lines until all of them were checked."""
-    lines = b"location_url,notes\n" + b"".join(
-        b"https://example.com/%d,%s\n" % (n, b"x" * 1900) for n in range(6600)
-    )
-    assert len(lines) > 12 * 1024 * 1024
-    job = brought(lines)
-    assert (job.rows, job.columns) == (6600, {"location_url": "location_url", "notes": "notes"})
 
 
 def test_the_token_comes_before_the_file(desk, session, settings) -> None:
@@ -252,50 +176,6 @@ def test_nothing_stays_of_what_does_not_come_whole(desk, session, settings, monk
     assert session.query(LinkImport).count() == 0
 
 
-class Endless(io.RawIOBase):
-    """A chunked upload that never ends."""
-
-    def __init__(self, head: bytes) -> None:
-        self.head, self.given = head, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        piece = self.head or b"https://example.com/,x\n" * 100
-        piece, self.head = piece[: len(buffer)], piece[len(buffer) :] if self.head else b""
-        buffer[: len(piece)] = piece
-        self.given += len(piece)
-        return len(piece)
-
-
-@pytest.mark.parametrize(
-    ("module", "changed", "status", "said"),
-    [(imports_upload, "MAX_BYTES", 413, "at most"), (files, "SPARE_BYTES", 422, "no space for this file")],
-    ids=["too large", "no room"],
-)
-def test_a_file_without_an_end(
-    desk, session, settings, monkeypatch, module: Any, changed: str, status: int, said: str
-) -> None:
-    """Without a Content-Length the upload is cut off when it gets too large, or the disk too full."""
-    few = 1024 * 1024
-    monkeypatch.setattr(imports_upload, "LOOKED_AFTER", few)
-    monkeypatch.setattr(module, changed, {"MAX_BYTES": few, "SPARE_BYTES": 1 << 60}[changed])
-    monkeypatch.setattr(import_views, "require_room", lambda *_: None)  # runs before the body is read
-    head = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\n'
-    body = Endless(head)
-    sent = {
-        "wsgi.input": body, "wsgi.input_terminated": True, "HTTP_TRANSFER_ENCODING": "chunked",
-        "CONTENT_TYPE": "multipart/form-data; boundary=b", "CONTENT_LENGTH": "",
-    }  # fmt: skip
-    token = {"X-CSRFToken": desk.token()}
-    answer = desk.client.post("/dashboard/imports/", headers=token, environ_overrides=sent)
-    assert (answer.status_code, said in answer.text) == (status, True)
-    assert few < body.given < 4 * few
-    assert left(settings) == []
-    assert session.query(LinkImport).count() == 0
-
-
 def test_ten_at_once_are_enough(desk, session, brought, settings) -> None:
     jobs = [brought(TABLE.encode()) for _ in range(10)]
     answer = desk.post("/imports/", {"file": (io.BytesIO(TABLE.encode()), "a.csv")})
@@ -303,88 +183,6 @@ def test_ten_at_once_are_enough(desk, session, brought, settings) -> None:
     assert len(left(settings)) == 10
     desk.post(f"/imports/{jobs[0].id}/end", {})
     brought(TABLE.encode())
-
-
-ROWS = "keyword,url,title\nä,https://example.com/,=1+1\n"
-FILES = {
-    "UTF-16": (ROWS.encode("utf-16"), (1, 0)),
-    "Latin-1": (ROWS.encode("latin-1"), (1, 0)),
-    "with its mark": (ROWS.encode("utf-8-sig"), (1, 0)),
-    "a quote that is not closed": (
-        ROWS.encode() + b'"b,https://example.com/2,"x\nc,https://example.com/3,\n',
-        (2, 1),
-    ),
-    "no headings": (b"foo,https://example.com/\nbar,https://example.com/2\n", (2, 0)),
-    "a line of 10 MB": (ROWS.encode() + b"x" * 10_000_000 + b"\nc,https://example.com/3,\n", (2, 1)),
-    "one line, and that of 11 MB": (ROWS.encode() + b"y" * 11_000_000, (1, 1)),
-}
-
-
-@pytest.mark.parametrize(("content", "expected"), FILES.values(), ids=FILES)
-def test_files_of_all_kinds(desk, session, brought, work, content: bytes, expected: tuple[int, int]) -> None:
-    """From the upload to the links: how many are created, and how many rows are reported as failed."""
-    job = brought(content)
-    chosen = {f"column:{column}": field for field, column in job.columns.items()}
-    assert desk.post(f"/imports/{job.id}/check", chosen).status_code == 303
-    assert work(job) == "checked"
-    assert (job.made, job.failed) == expected
-    assert desk.get(f"/imports/{job.id}").status_code == 200
-    desk.post(f"/imports/{job.id}/take", {})
-    assert work(job) == "done"
-    assert (job.made, job.failed, job.rows) == (*expected, sum(expected))
-    assert session.query(Link).count() == expected[0]
-
-
-def test_what_is_no_table_of_links_ends_early(desk, session, brought, work, monkeypatch) -> None:
-    monkeypatch.setattr(importer, "MAX_FAILED", 300)
-    job = brought(b"location_url\n" + b"x\n" * 1000)
-    desk.post(f"/imports/{job.id}/check", {"column:location_url": "location_url"})
-    assert work(job) == "failed"
-    assert (job.position, job.problem) == (
-        400,
-        "More than 300 rows can't be imported: are the columns right?",
-    )
-    monkeypatch.setattr(importer, "MAX_ROWS", 300)
-    job = brought(b"location_url\n" + b"".join(b"https://example.com/%d\n" % n for n in range(500)))
-    desk.post(f"/imports/{job.id}/check", {"column:location_url": "location_url"})
-    assert work(job) == "failed"
-    assert session.query(Link).count() == 0
-
-
-@pytest.mark.parametrize("name", hostile.FILES)
-def test_no_file_is_an_error_of_the_server(desk, session, work, name) -> None:
-    """From the upload to the list of failed rows: refused with a message, or imported as far as possible."""
-    fields = [("csrf_token", "", desk.token()), ("file", '; filename="a.csv"', hostile.FILES[name])]
-    answer = desk.client.post("/dashboard/imports/", **raw(fields))
-    assert answer.status_code in {303, 422}
-    if answer.status_code == 422:
-        assert 'id="file-error"' in answer.text
-        return
-    job = session.get(LinkImport, int(answer.location.rpartition("/")[2]))
-    page = desk.get(f"/imports/{job.id}")
-    assert page.status_code == 200
-    columns = re.findall(r'name="column:([^"]*)"', html.unescape(page.text))
-    found = dict.fromkeys((f"column:{column}" for column in columns), "")
-    found |= {f"column:{column}": field for field, column in job.columns.items()}
-    if "location_url" not in job.columns:
-        found[f"column:{columns[0]}"] = "location_url"
-    if 'name="date_order"' in page.text:
-        found["date_order"] = "day"
-    desk.post(f"/imports/{job.id}/check", found)
-    assert work(job) == "checked"
-    desk.post(f"/imports/{job.id}/take", {})
-    assert work(job) == "done"
-    for path in ("", "/failed.csv"):
-        assert desk.get(f"/imports/{job.id}{path}").status_code in {200, 404}
-
-
-def test_an_import_that_processes_die_of_says_so(desk, session, brought, work) -> None:
-    job = brought(TABLE.encode())
-    job.state, job.tries = "taking", runs.MAX_TRIES
-    session.commit()
-    assert work(job) == "failed"
-    assert html.escape(runs.DIED, quote=False) in desk.get(f"/imports/{job.id}").text
-    assert "Failed" in desk.get("/imports/").text
 
 
 def test_how_columns_are_read_is_shown_and_what_is_left_out(desk, brought, work) -> None:
@@ -415,12 +213,3 @@ def test_the_order_of_dates_is_asked_for_where_they_do_not_tell(desk, session, b
     desk.post(f"/imports/{job.id}/take", {})
     assert work(job) == "done"
     assert [link.datetime.month for link in session.query(Link)] == [2]
-
-
-def test_an_order_that_dates_tell_is_chosen_already(desk, brought) -> None:
-    job = brought(b"url,created\nhttps://example.com/,31/01/2024\n")
-    page = desk.get(f"/imports/{job.id}").text
-    assert re.search(r'<option value="day" selected>', page)
-    assert "Recognized by the dates in this file." in page
-    job = brought(b"url,created\nhttps://example.com/,2024-01-31\n")
-    assert "date_order" not in desk.get(f"/imports/{job.id}").text

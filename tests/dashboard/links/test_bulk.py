@@ -86,21 +86,3 @@ def test_it_can_be_stopped(
     page = desk.post("/links/many/go", {**fields(page), "stop": "1"}).text
     assert "1 of 3 links turned off." in page
     assert off(session) == {"n0"}
-
-
-@pytest.mark.parametrize(
-    "data", [{}, {"do": "explode", "ids": "1"}, {"do": "off"}, {"do": "off", "all": "1", "query": "state=x"}]
-)
-def test_what_can_not_be_done(desk: Desk, data: dict[str, Any], database: str) -> None:
-    assert desk.post("/links/many", data).status_code == 422
-    assert desk.post("/links/many/go", {**data, "do": "explode"}).status_code == 422
-
-
-def test_nothing_chosen_is_said_beside_the_form(
-    desk: Desk, alice: User, make_link: Any, database: str
-) -> None:
-    link = make_link(alice)
-    answer = desk.post("/links/many/go", {"do": "change", "ids": str(link.id), "total": "1", "add_tags": ""})
-    assert answer.status_code == 422
-    assert "Choose something to change." in answer.text
-    assert f'name="ids" value="{link.id}"' in answer.text

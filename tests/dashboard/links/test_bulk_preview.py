@@ -110,19 +110,6 @@ def test_long_work_is_done_in_steps(
     assert len(batches) == 2  # of the change, and of its undo: each can be taken back as one
 
 
-def test_a_list_comes_in_parts(
-    desk: Desk, alice: User, make_link: Any, monkeypatch: pytest.MonkeyPatch, database: str
-) -> None:
-    monkeypatch.setattr(bulk_preview, "ROWS", 2)
-    links = [make_link(alice, f"n{n}", location_url="https://old.example/") for n in range(5)]
-    page = desk.post("/links/many/go", {**asked(*links), **FIND}, headers=HTMX).text
-    shown, hidden = [], fields(page)
-    while more := re.search(r'name="shown_after" value="(\d+)"', page):
-        shown += re.findall(r"<bdi>localhost/(n\d)</bdi>", page)
-        page = desk.post("/links/many/go", {**hidden, "shown_after": more[1]}, headers=HTMX).text
-    assert [*shown, *re.findall(r"<bdi>localhost/(n\d)</bdi>", page)] == [link.url for link in links]
-
-
 def test_what_was_changed_since_the_preview_stays(
     desk: Desk, alice: User, make_link: Any, session: scoped_session[Session], database: str
 ) -> None:
@@ -155,60 +142,6 @@ def test_nothing_of_others_is_shown_changed_or_undone(
     session.commit()
     for other in (batch, "cd" * 16, "x", "ab" * 17):
         assert desk.post(f"/links/many/undo/{other}", {}).status_code == 404
-
-
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        ({"find": ""}, "Type what to find."),
-        ({"find": "x"}, "Choose where to look."),
-        ({"find": "x" * 8193, "in_location_url": "1"}, "This may have at most 8,192 characters"),
-        ({"find": "a\x01b", "in_location_url": "1"}, "This contains control characters."),
-        (
-            {"find": "x", "replace": "y" * 8193, "in_location_url": "1"},
-            "This may have at most 8,192 characters",
-        ),
-        ({"do": "change", "utm_source_action": "set"}, "This can&#39;t be empty."),
-        ({"do": "change", "utm_source_action": "set", "utm_source": "x" * 257}, "This may have at most 256"),
-        ({"do": "change", "utm_source_action": "explode"}, "This must be one of"),
-        ({"do": "change", "expiration_url_action": "set", "expiration_url": "x"}, "This must be an address"),
-        (
-            {"do": "change", "expiration_url_action": "set", "expiration_url": "http://localhost/abc"},
-            "This is a short link of this instance.",
-        ),
-        ({"do": "change", "targeting_action": "set"}, "Choose what to target by."),
-        ({"do": "change", "targeting_action": "set", "targeting_type": "x"}, "This must be one of"),
-        (
-            {"do": "change", "targeting_action": "put", "targeting_type": "country_code"},
-            "Give at least one line.",
-        ),
-        (
-            {
-                "do": "change",
-                "targeting_action": "set",
-                "targeting_type": "country_code",
-                "targeting_country_code_key[]": "DE",
-            },
-            "A pair needs both a key and a value.",
-        ),
-        (
-            {
-                "do": "change",
-                "targeting_action": "set",
-                "targeting_type": "country_code",
-                "targeting_country_code_key[]": "ZZ",
-                "targeting_country_code_value[]": "http://localhost/abc",
-            },
-            "This is a short link of this instance.",
-        ),
-    ],
-)
-def test_what_can_not_be_asked(
-    desk: Desk, alice: User, make_link: Any, data: dict[str, Any], message: str, database: str
-) -> None:
-    answer = desk.post("/links/many/go", {**asked(make_link(alice)), **data})
-    assert answer.status_code == 422
-    assert message in answer.text
 
 
 def test_utm_values_of_each_link(

@@ -5,8 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
-from typing import Any
-from urllib.parse import parse_qs, unquote, urlencode, urlsplit
+from urllib.parse import unquote, urlencode, urlsplit
 
 import pytest
 from flask.testing import FlaskClient
@@ -14,9 +13,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, scoped_session
 from werkzeug.test import TestResponse
 
-from app.accounts.models import User, Workspace
-from app.accounts.rights import EDITOR, VIEWER
-from app.accounts.workspaces import access_of, add_member
+from app.accounts.models import User
 from app.links.models import Link
 from tests.dashboard.conftest import HTMX, Desk
 from tests.factories import PASSWORD
@@ -72,15 +69,6 @@ def test_without_an_address_one_is_asked_for(desk: Desk) -> None:
         assert "aria-invalid" not in page
 
 
-def test_other_addresses_are_offered(desk: Desk) -> None:
-    page = ask(desk, text=f"{HERE} or https://example.com/other", title="T").text
-    others = [html.unescape(one) for one in re.findall(r'<a class="cut" href="([^"]+)"', page)]
-    assert [parse_qs(urlsplit(one).query) for one in others] == [
-        {"url": ["https://example.com/other"], "title": ["T"]}
-    ]
-    assert value_of(desk.client.get(others[0]).text, "location_url") == "https://example.com/other"
-
-
 def test_its_button_makes_the_link_and_copies_it(desk: Desk, session: scoped_session[Session]) -> None:
     sent = {"location_url": HERE, "title": "Here", "url": "here"}
     answer = desk.post("/capture", sent, headers=HTMX)
@@ -90,36 +78,6 @@ def test_its_button_makes_the_link_and_copies_it(desk: Desk, session: scoped_ses
     assert json.loads(answer.headers["HX-Trigger"])["toast"]["copy"] == "http://localhost/here"
     assert answer.headers["HX-Replace-Url"] == f"/dashboard/capture/{link.id}"
     assert "http://localhost/here" in desk.get(f"/capture/{link.id}").text
-
-
-def test_without_scripts(desk: Desk, session: scoped_session[Session]) -> None:
-    answer = desk.post("/capture", {"location_url": "example.com/x", "title": "", "url": ""})
-    (link,) = links_of(session)
-    assert (answer.status_code, answer.location) == (303, f"/dashboard/capture/{link.id}")
-    assert (link.location_url, link.title) == ("https://example.com/x", None)
-    assert f"http://localhost/{link.url}" in desk.client.get(answer.location).text
-
-
-BAD: dict[str, tuple[dict[str, Any], int, str]] = {
-    "no destination": ({"location_url": ""}, 422, "location_url"),
-    "a script": ({"location_url": "javascript:alert(1)"}, 422, "location_url"),
-    "an over-long title": ({"location_url": HERE, "title": "t" * 161}, 422, "title"),
-    "a taken alias": ({"location_url": HERE, "url": "taken"}, 409, "url"),
-    "a reserved alias": ({"location_url": HERE, "url": "dashboard"}, 422, "url"),
-}
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_the_form_comes_back_with_what_is_wrong(
-    name: str, desk: Desk, alice: User, factory: Any, session: scoped_session[Session]
-) -> None:
-    factory.link(alice, "taken")
-    sent, status, field = BAD[name]
-    answer = desk.post("/capture", sent, headers=HTMX)
-    assert answer.status_code == status
-    assert f'id="{field}-error"' in answer.text
-    assert value_of(answer.text, "location_url") == sent["location_url"]
-    assert len(links_of(session)) == 1
 
 
 def test_who_is_signed_out_comes_back_to_it_after_signing_in(client: FlaskClient, alice: User) -> None:
@@ -132,33 +90,6 @@ def test_who_is_signed_out_comes_back_to_it_after_signing_in(client: FlaskClient
     back = client.post(answer.location, data=data)
     assert (back.status_code, back.location) == (303, path)
     assert value_of(client.get(back.location).text, "location_url") == HERE
-
-
-def test_a_write_needs_the_token_of_the_session(desk: Desk, session: scoped_session[Session]) -> None:
-    sent = {"location_url": HERE}
-    assert desk.client.post("/dashboard/capture", data=sent).status_code == 403
-    elsewhere = {"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"}
-    assert desk.post("/capture", sent, headers=elsewhere).status_code == 403
-    assert desk.client.put("/dashboard/capture", data=sent).status_code == 405
-    assert links_of(session) == []
-
-
-@pytest.mark.parametrize(("role", "status"), [(EDITOR, 200), (VIEWER, 403)])
-def test_in_a_workspace_with_a_role(
-    role: str, status: int, desk: Desk, alice: User, bob: User, session: scoped_session[Session]
-) -> None:
-    workspace = add_workspace(bob, alice, role, session)
-    assert desk.get(f"/w/{workspace}/capture?url=x").status_code == status
-    assert desk.get("/capture?url=x").status_code == 302  # to the address with the workspace
-    tools = desk.get(f"/w/{workspace}/capture/tools")
-    assert f"/dashboard/w/{workspace}/capture" in bookmarklet_of(tools.text)
-
-
-def add_workspace(owner: User, member: User, role: str, session: scoped_session[Session]) -> int:
-    found = session.get_one(Workspace, access_of(owner).workspace_id)
-    add_member(found, member, role)
-    session.commit()
-    return found.id
 
 
 def bookmarklet_of(page: str) -> str:

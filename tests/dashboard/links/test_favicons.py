@@ -53,18 +53,3 @@ def test_an_owner_who_wants_none_sees_none(desk: Desk, session: scoped_session[S
     session.execute(update(User).where(User.id == alice.id).values(fetches_favicons=False))
     session.commit()
     assert IMAGE.findall(desk.get("/links/").text) == []
-
-
-def test_the_account_has_the_setting(desk: Desk, session: scoped_session[Session], alice: User) -> None:
-    assert 'name="fetches_favicons" value="1" checked' in desk.get("/account/").text
-    desk.post("/account/", {"fetches_favicons": "0"})
-    session.expire_all()
-    assert session.get_one(User, alice.id).fetches_favicons is False
-
-
-def test_nothing_is_asked_while_a_link_is_created(
-    desk: Desk, session: scoped_session[Session], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("app.net.http.request", lambda *_, **__: pytest.fail("a request was sent"))
-    assert desk.post("/links/new", {"location_url": "https://a.example/x"}).status_code == 303
-    assert session.scalars(select(Favicon.site)).all() == ["https://a.example"]

@@ -70,14 +70,6 @@ def test_a_rename_is_asked_about_where_it_breaks_something(
     assert url_of(session, link) != "old"
 
 
-def test_another_domain_is_a_rename_too(desk: Desk, alice: User, factory: Factory) -> None:
-    domain = factory.domain(alice, "go.example")
-    link = clicked(factory, factory.link(alice, "old"), 1)
-    answer = desk.post(f"/links/{link.id}", {"domain_id": str(domain.id)})
-    assert (answer.status_code, BREAKS in answer.text) == (409, True)
-    assert "It had 1 click." in answer.text  # the time of a click is not kept as long as their number
-
-
 def test_a_tick_is_for_the_alias_that_was_shown(
     desk: Desk, alice: User, factory: Factory, session: scoped_session[Session]
 ) -> None:
@@ -134,56 +126,6 @@ def test_a_new_link_that_is_over_at_once(path: str, desk: Desk, session: scoped_
     assert (answer.status_code, ENDED in answer.text) == (409, True)
     assert session.scalars(select(Link)).all() == []
     assert desk.post(path, {**sent, "agreed": tokens(answer.text)}).status_code == 303
-
-
-def test_a_duplicate_of_a_link_that_is_over_says_so_at_once(
-    desk: Desk, alice: User, factory: Factory
-) -> None:
-    link = factory.link(alice, "old", schedule=True, end_date=PAST)
-    assert ENDED in desk.get(f"/links/new?copy={link.id}").text
-
-
-def test_many_links_that_end_at_once(
-    desk: Desk, alice: User, factory: Factory, session: scoped_session[Session]
-) -> None:
-    links = [factory.link(alice) for _ in range(2)]
-    work = {"do": "change", "ids": ",".join(str(link.id) for link in links), "total": "2"}
-    sent = {**work, "schedule": "1", "end_date": "2021-01-01T00:00"}
-    answer = desk.post("/links/many/go", sent)
-    assert (answer.status_code, ENDED in answer.text) == (409, True)
-    assert session.scalars(select(Link.schedule)).all() == [False, False]
-    assert desk.post("/links/many/go", {**sent, "agreed": tokens(answer.text)}).status_code == 303
-    assert session.scalars(select(Link.schedule)).all() == [True, True]
-
-
-def test_the_history_asks_before_it_renames(
-    desk: Desk, alice: User, factory: Factory, session: scoped_session[Session]
-) -> None:
-    link = clicked(factory, factory.link(alice, "old"), 1)
-    for alias in ("second", "third"):
-        known = f"rename:0/{url_of(session, link)}"
-        assert desk.post(f"/links/{link.id}", {"url": alias, "agreed": known}).status_code == 303
-    address = f"/links/{link.id}/history/1"
-    answer = desk.post(address, {})
-    assert (answer.status_code, BREAKS in answer.text) == (409, True)
-    assert url_of(session, link) == "third"
-    assert desk.post(address, {"agreed": tokens(answer.text)}).status_code == 303
-    assert url_of(session, link) == "second"
-
-
-def test_a_domains_new_host_breaks_its_links(
-    desk: Desk, alice: User, factory: Factory, session: scoped_session[Session]
-) -> None:
-    domain = factory.domain(alice, "go.example")
-    assert desk.post(f"/domains/{domain.id}", {"host": "to.example"}).status_code == 303  # nothing is on it
-    factory.link(alice, "old", domain_id=domain.id)
-    answer = desk.post(f"/domains/{domain.id}", {"host": "at.example"})
-    assert (answer.status_code, "Its short link stops working on to.example." in answer.text) == (409, True)
-    sent = {"host": "at.example", "agreed": tokens(answer.text)}
-    assert desk.post(f"/domains/{domain.id}", sent).status_code == 303
-    session.rollback()
-    session.refresh(domain)
-    assert domain.host == "at.example"
 
 
 # --------------------------------------------------------------------- alias

@@ -11,17 +11,12 @@ import pytest
 from PIL import Image
 from sqlalchemy import select
 from sqlalchemy.orm import Session, scoped_session
-from werkzeug.datastructures import FileStorage
 
 from app.accounts.models import User
 from app.core.extensions import db
-from app.dashboard.links import suggestions
 from app.links import suggestions as links_suggestions
-from app.links import uploads
 from app.links.models import Link
-from app.rate_limit.limiter import at_most
 from tests.dashboard.conftest import HTMX, Desk
-from tests.links.pictures import picture
 from tests.links.sites import serve_shop
 from tests.notifications.peers import Peers
 
@@ -97,51 +92,6 @@ def test_errors_stand_in_the_panel(desk: Desk, url: str, words: str) -> None:
     assert words in panel(desk, url)
 
 
-def test_destinations_are_asked_at_a_limited_rate(
-    desk: Desk, shop: str, monkeypatch: pytest.MonkeyPatch, peers: Peers
-) -> None:
-    monkeypatch.setattr(suggestions, "LIMITS", (at_most(2, minutes=5, name="few suggestions"),))
-    for _ in range(2):
-        assert "says about itself" in panel(desk, shop)
-    before = len(peers.heard)
-    assert "You have asked many destinations. Wait 5 minutes" in panel(desk, shop)
-    assert len(peers.heard) == before
-
-
-def test_a_saved_link_has_a_picture_of_its_own(
-    desk: Desk, shop: str, session: scoped_session[Session]
-) -> None:
-    token = hidden(panel(desk, shop))["suggested_cloaking_opengraph"]
-    before = set(uploads.directory().iterdir())
-    fields = {"location_url": shop, "fetched_cloaking_opengraph": token}
-    assert desk.post("/links/new", fields).status_code == 303
-    name = session.scalars(select(Link.cloaking_opengraph)).one()
-    assert uploads.directory() / name in set(uploads.directory().iterdir()) - before
-    assert desk.client.get(f"/media/{name}").status_code == 200
-
-
-def test_a_chosen_file_comes_before_the_picture(
-    desk: Desk, shop: str, session: scoped_session[Session]
-) -> None:
-    token = hidden(panel(desk, shop))["suggested_cloaking_opengraph"]
-    chosen = FileStorage(io.BytesIO(picture(size=(30, 20))), "mine.png")
-    fields = {"location_url": shop, "fetched_cloaking_opengraph": token, "cloaking_opengraph": chosen}
-    assert desk.post("/links/new", fields).status_code == 303
-    name = session.scalars(select(Link.cloaking_opengraph)).one()
-    with Image.open(uploads.directory() / name) as image:
-        assert image.size == (30, 20)
-
-
-def test_a_picture_that_is_gone_is_said(desk: Desk, shop: str, session: scoped_session[Session]) -> None:
-    token = hidden(panel(desk, shop))["suggested_cloaking_opengraph"]
-    for path in uploads.directory().iterdir():
-        path.unlink()
-    found = desk.post("/links/new", {"location_url": shop, "fetched_cloaking_opengraph": token})
-    assert found.status_code == 422
-    assert "This picture is not kept any more." in found.text
-    assert session.scalars(select(Link.id)).all() == []
-
-
 # --- without JavaScript: the whole form goes back and forth
 
 
@@ -184,11 +134,3 @@ def test_a_stored_link_can_use_them_too(
     session.expire_all()
     assert (link.title, link.cloaking_meta_description) == ("Old", DESCRIPTION)
     assert link.cloaking_favicon
-
-
-def test_what_is_sent_as_suggested_is_cleaned(desk: Desk) -> None:
-    fields = {"suggested_site": "a", "suggested_title": f"\u202e{'x' * 500}", "again": "use:title"}
-    found = desk.post("/links/new", fields)
-    assert "\u202e" not in found.text
-    assert f"{'x' * 159}…" in found.text
-    assert desk.post("/links/new", {**fields, "again": "use:password"}).status_code == 200

@@ -9,7 +9,6 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
-from app.domains.models import Domain
 from app.links.models import Link
 from tests.clients import Api
 from tests.dashboard.conftest import Desk
@@ -48,17 +47,6 @@ def test_a_destination_may_lack_its_scheme_in_the_dashboard_alone(
     assert "https://example.com/a" in found
 
 
-@pytest.mark.parametrize("field", ["custom_index_url", "custom_not_found_url"])
-def test_a_domains_redirects_may_lack_their_scheme(
-    field: str, desk: Desk, alice: User, factory: Factory, session: scoped_session[Session]
-) -> None:
-    api = Api(desk.client.application.test_client(), factory.key(alice)[1])
-    data = {"host": "go.example", field: "example.com/a"}
-    assert api.post("/domains", data=data).status_code == 422
-    assert desk.post("/domains/new", data).status_code == 303
-    assert getattr(session.scalars(select(Domain)).one(), field) == "https://example.com/a"
-
-
 NAMES = {
     "country": ("country_code", "Holland", "NL"),
     "country in another language": ("country_code", "deutschland", "DE"),
@@ -88,17 +76,3 @@ def test_a_name_that_is_none_is_refused_and_shown_as_typed(desk: Desk) -> None:
     assert answer.status_code == 422
     assert "There is no such country." in answer.text
     assert 'value="Atlantis"' in answer.text
-
-
-def test_a_german_reads_and_types_german_names(
-    desk: Desk, alice: User, session: scoped_session[Session]
-) -> None:
-    alice.language = "de"
-    session.commit()
-    assert desk.post("/links/new", targeted("country_code", "Österreich")).status_code == 303
-    link = session.scalars(select(Link)).one()
-    page = desk.get(f"/links/{link.id}").text
-    assert (link.targeting or [])[0][0] == "AT"
-    assert 'value="Österreich"' in page
-    assert '<option value="Niederlande">' in page
-    assert desk.post(f"/links/{link.id}", targeted("country_code", "Österreich")).status_code == 303

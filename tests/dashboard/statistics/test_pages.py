@@ -5,25 +5,22 @@ from __future__ import annotations
 import datetime as dt
 import html
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import delete, event, select
+from sqlalchemy import delete, select
 
 from app.accounts.models import User
 from app.analytics import upkeep
-from app.analytics.statistics import StatisticsQuery, hours_of_week
+from app.analytics.statistics import StatisticsQuery
 from app.analytics.statistics import query_statistics as answer
 from app.analytics.upkeep import Upkeep
 from app.core import clock
 from app.core.config import Settings
-from app.core.extensions import db
 from app.dashboard.statistics import figures
 from app.dashboard.statistics.periods import Span
 from app.dashboard.statistics.state import CARDS
-from app.dashboard.statistics.views import PARTS
 from app.dashboard.statistics.words import word
 from app.journal.codec import Visit
 from app.links.models import Link
@@ -157,13 +154,6 @@ def test_a_day_by_hours(desk: Desk, past: Past, session: Any) -> None:
     assert report.pageviews > 0
 
 
-def test_weeks_add_up(desk: Desk, past: Past, session: Any) -> None:
-    page = desk.get("/statistics/overview?interval=week", headers=HTMX).text
-    shown = rows(page, "figures")
-    assert 5 <= len(shown) <= 6
-    assert sum(int(row[1]) for row in shown) == answer(session, asked(past)).pageviews
-
-
 def test_each_list_has_the_rows_of_the_report(desk: Desk, past: Past, session: Any) -> None:
     for card, dimension in ((card, each) for card, names in CARDS.items() for each in names):
         report = answer(session, asked(past, type=dimension, filters={"country_code": "DE"}))
@@ -204,14 +194,6 @@ def test_the_map_and_its_table(desk: Desk, past: Past, session: Any) -> None:
     assert max(shades.values()) == "6"
 
 
-def test_the_hours_of_the_week(desk: Desk, past: Past, session: Any) -> None:
-    report = hours_of_week(session, asked(past))
-    page = desk.get("/statistics/week", headers=HTMX).text
-    assert [[int(cell) for cell in row[1:]] for row in rows(page, "heat")] == [
-        [count.pageviews for count in day] for day in report
-    ]
-
-
 def test_the_links_lead_to_their_statistics(desk: Desk, past: Past, session: Any) -> None:
     page = desk.get("/statistics/links?period=28d&browser_name=Chrome", headers=HTMX).text
     assert f'href="/dashboard/links/{past.first.id}/statistics/?period=28d&amp;browser_name=Chrome"' in page
@@ -234,30 +216,6 @@ def test_the_latest_and_nothing_where_there_is_no_news(desk: Desk, past: Past) -
     assert seen
     assert desk.client.get(html.unescape(seen[1]), headers=HTMX).status_code == 204
     assert desk.get("/statistics/latest?seen=0", headers=HTMX).status_code == 200
-
-
-def test_realtime(desk: Desk, past: Past, settings: Settings) -> None:
-    now = int(clock.now().timestamp() * 1000)
-    same = Visit(now - 60_000, past.first.id, past.owner.id, is_bot=0, visitor="somebody")
-    take_in(settings, [same, same._replace(time_ms=now - 120_000), same._replace(time_ms=now - 3_600_000)])
-    page = desk.get("/statistics/overview?period=realtime", headers=HTMX).text
-    shown = rows(page, "figures")
-    assert len(shown) == 30
-    assert (sum(int(row[1]) for row in shown), sum(int(row[2]) for row in shown)) == (2, 1)
-    whole = desk.get("/statistics/?period=realtime").text
-    assert re.findall(r'id="panel-([a-z]+)"', whole) == ["overview", "latest"]
-
-
-def test_without_javascript_everything_comes_with_the_page(desk: Desk, past: Past) -> None:
-    plain = desk.get("/statistics/?period=28d").text
-    assert 'content="0;url=/dashboard/statistics/?period=28d&amp;whole=1"' in plain
-    whole = desk.get("/statistics/?period=28d&whole=1").text
-    assert "hx-trigger" not in whole.split('id="statistics"')[1]
-    assert "noscript" not in whole
-    for part in PARTS:
-        assert len(TAGS.sub("", whole.split(f'id="panel-{part}"')[1].split("</section>")[0]).split()) > 8, (
-            part
-        )
 
 
 def test_the_state_stays_in_the_address(desk: Desk, past: Past) -> None:
@@ -293,23 +251,6 @@ def test_what_cannot_be_asked_is_said(desk: Desk, past: Past) -> None:
         assert desk.get(path).status_code == 404
 
 
-def test_nobody_sees_anothers(desk: Desk, bob: User, make_link: Callable[..., Link], factory: Any) -> None:
-    for path in (f"/links/{make_link(bob).id}", f"/projects/{factory.project(bob).id}"):
-        for part in ("", "overview", "latest", "list/destination"):
-            assert desk.get(f"{path}/statistics/{part}").status_code == 404
-    assert "A project" not in desk.get("/statistics/").text
-
-
-def test_nothing_yet(desk: Desk, alice: User, make_link: Callable[..., Link]) -> None:
-    path = f"/links/{make_link(alice).id}/statistics/"
-    for period in ("", "day", "realtime", "all"):
-        for part in PARTS:
-            page = desk.get(f"{path}{part}?period={period}", headers=HTMX)
-            assert page.status_code == 200
-            assert "No clicks in this period." in page.text, part
-    assert "No clicks match" in desk.get(f"{path}sources?utm_source=x", headers=HTMX).text
-
-
 def test_what_visitors_sent_is_shown_escaped(desk: Desk, past: Past, settings: Settings) -> None:
     bad = '"><script>alert(1)</script>'
     visit = Visit(
@@ -330,27 +271,6 @@ def test_each_link_of_the_list_has_its_small_line(desk: Desk, past: Past, sessio
         assert f", {report.pageviews:,} in the last 30 days" in " ".join(row.split())
         assert len(re.findall(r"[\d.]+,[\d.]+", row.split('points="')[1].split('"')[0])) == 30
         assert f'href="/dashboard/links/{link.id}/statistics/"' in row
-
-
-def test_the_list_asks_no_more_often_for_more_links(
-    desk: Desk, past: Past, make_link: Callable[..., Link]
-) -> None:
-    def statements() -> int:
-        count = 0
-
-        def note(*_: Any) -> None:
-            nonlocal count
-            count += 1
-
-        event.listen(db.engine, "before_cursor_execute", note)
-        desk.get("/links/")
-        event.remove(db.engine, "before_cursor_execute", note)
-        return count
-
-    few = statements()
-    for _ in range(12):
-        make_link(past.owner)
-    assert statements() == few
 
 
 def prune(settings: Settings, session: Any, monkeypatch: Any, days: int = 5) -> dt.date:
@@ -460,49 +380,6 @@ def test_how_far_filters_reach_is_said_before_they_are_chosen(
     assert "Single clicks of these days are no longer kept." in none
 
 
-def test_periods_that_filters_can_not_show_are_marked(
-    desk: Desk, past: Past, settings: Settings, session: Any, monkeypatch: Any
-) -> None:
-    since = prune(settings, session, monkeypatch)
-    day = figures.day_words(since)
-
-    def lines(query: str) -> dict[str, tuple[str, bool]]:
-        """By a line's name: its note, and whether it can be chosen."""
-        menu = desk.get(f"/statistics/?{query}").text.split('id="period"')[1].split("</details>")[0]
-        found = re.findall(r"<li><a ([^>]*)><span class=\"text\">([^<]*)(?:<small[^>]*>([^<]*))?", menu)
-        return {name: (html.unescape(note), "href" in attributes) for attributes, name, note in found}
-
-    assert {note for note, _ in lines("").values()} == {""}
-    one, two = lines("country_code=DE"), lines("country_code=DE&device_type=mobile")
-    assert one["Last 12 months"] == (f"lists from {day}", True)
-    assert two["Last 12 months"] == (f"from {day}", True)
-    assert one["Today"] == two["Today"] == ("", True)
-    last_month = Span(*map(dt.date.fromisoformat, month_before(today())))
-    if last_month.end < since:
-        assert one["Last month"] == ("totals only", True)
-        assert two["Last month"] == ("not with filters", False)
-
-
-def month_before(day: dt.date) -> tuple[str, str]:
-    end = day.replace(day=1) - dt.timedelta(1)
-    return str(end.replace(day=1)), str(end)
-
-
-def test_what_can_not_be_filtered_offers_no_filter(
-    desk: Desk, past: Past, settings: Settings, session: Any, monkeypatch: Any
-) -> None:
-    """The hours of one day need single clicks: without these the rows are no links."""
-    since = prune(settings, session, monkeypatch)
-    gone = f"period=day&date={since - dt.timedelta(2)}"
-    page = desk.get(f"/statistics/?{gone}").text
-    assert "Single clicks of this day are no longer kept: it can't be filtered." in text_of(page)
-    rows_shown = desk.get(f"/statistics/sources?{gone}", headers=HTMX).text
-    assert rows(rows_shown, "top")
-    assert "referrer_host=" not in rows_shown.split("<tbody>")[1]
-    assert 'title="Single clicks of this day' in html.unescape(rows_shown)
-    assert "country_code=" not in desk.get(f"/statistics/map?{gone}", headers=HTMX).text.split("<tbody>")[1]
-
-
 def test_clicks_of_deleted_links_stay_in_the_owners_sums(desk: Desk, past: Past, session: Any) -> None:
     """The sums keep the clicks of a link in the trash or purged, but the lists leave the link out."""
     before, gone, days = answer(session, asked(past)).pageviews, past.second.id, asked(past)
@@ -519,15 +396,3 @@ def test_clicks_of_deleted_links_stay_in_the_owners_sums(desk: Desk, past: Past,
         assert desk.get("/statistics/latest", headers=HTMX).status_code == 200
         session.execute(delete(Trashed))  # as after thirty days
         session.commit()
-
-
-def test_a_projects_visitors_are_those_of_each_link(desk: Desk, past: Past, session: Any) -> None:
-    past.second.project_id = past.project.id
-    session.merge(past.second)
-    session.commit()
-    path = f"/projects/{past.project.id}/statistics/"
-    of_each = [answer(session, asked(past, link_ids=(link.id,))) for link in (past.first, past.second)]
-    page = desk.get(f"{path}overview", headers=HTMX).text
-    for count in (sum(each.pageviews for each in of_each), sum(each.visitors for each in of_each)):
-        assert f'<span class="value">{count:,}</span>' in page
-    assert "counts once for each" in desk.get(path).text

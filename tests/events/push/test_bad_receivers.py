@@ -179,33 +179,6 @@ def test_who_holds_the_line_holds_up_nobody(
     peers.over.set()
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_no_redirect_leads_into_a_private_network(
-    status: int,
-    feed: Feed,
-    make: Make,
-    push: Push,
-    follower: Make,
-    sender: Sender,
-    peers: Peers,
-    web: WebReceiver,  # noqa: F811
-    session: scoped_session[Session],
-) -> None:
-    inside = peers.serve(peers.says(OK + b"Content-Length: 0\r\n\r\n"), host="127.0.0.2").url
-    handler = follower(settings={"webhook": f"{web.url}/outside"})
-    direct = follower(settings={"webhook": inside})
-    web.answers.append(Says(status, "", {"Location": inside}))
-    feed.visit(make().id)
-    push()
-    send_all(sender)
-    assert log_of(session, handler) == [
-        ("pending", [f"The server redirects elsewhere ({status}), and redirects are not followed."])
-    ]
-    [(state, [detail])] = log_of(session, direct)
-    assert state == "pending" and "private network" in detail
-    assert (len(web.heard), peers.heard) == (1, [])
-
-
 @pytest.mark.parametrize("type_", ["webhook", "chat_a"])
 def test_who_is_gone_is_turned_off_and_begins_anew(
     type_: str,

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import time_machine
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session, scoped_session
 
@@ -154,33 +153,6 @@ def test_people_get_one_summary(feed: Feed, make: Make, push: Push, follower: Ma
     assert message.facts == (("go.example/second", "9"), ("go.example/first", "3"))
 
 
-def test_a_summary_a_minute(
-    feed: Feed, make: Make, push: Push, follower: Make, session: scoped_session[Session]
-) -> None:
-    handler, link = follower(**CHAT), make()
-    feed.visit(link.id, 3)
-    push()
-    feed.visit(link.id, 5)
-    session.commit()
-    while push.pusher.turn():
-        pass
-    assert [data["clicks"] for _, data in push.told(handler)] == [3]
-    with time_machine.travel(precise_now() + dt.timedelta(seconds=61)):
-        while push.pusher.turn():
-            pass
-    assert [data["clicks"] for _, data in push.told(handler)] == [3, 5]
-
-
-def test_a_summary_of_several_pages(
-    feed: Feed, make: Make, push: Push, follower: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(steps, "PAGE_SIZE", 4)
-    handler, link = follower(**CHAT), make()
-    feed.visit(link.id, 30)
-    push()
-    assert [(type_, data["clicks"]) for type_, data in push.told(handler)] == [("events.summary", 30)]
-
-
 def test_the_feed_is_the_queue(
     feed: Feed, make: Make, push: Push, follower: Make, session: scoped_session[Session]
 ) -> None:
@@ -212,20 +184,6 @@ def test_what_is_too_old_is_left_out_and_said(feed: Feed, make: Make, push: Push
     assert feed.all(data["after"]) == []
 
 
-def test_what_the_feed_has_no_more_is_said(
-    feed: Feed, make: Make, push: Push, follower: Make, session: scoped_session[Session], settings: Any
-) -> None:
-    handler, link = follower(), make()
-    session.execute(update(EventCursor).values(cursor="lost"))
-    feed.visit(link.id, 3)
-    push()
-    (skipped, data), (clicked, clicks) = push.told(handler)
-    assert (skipped, data["skipped"]) == ("events.skipped", None)
-    row = session.scalars(select(Delivery).where(Delivery.type == skipped)).one()
-    assert message_of(row, site_of(settings)).text == "How many is not known: they are no longer kept."
-    assert (clicked, len(clicks["clicks"])) == ("link.clicked", 3)
-
-
 def test_whose_handlers_are_told(
     feed: Feed, make: Make, push: Push, follower: Make, bob: User, session: scoped_session[Session]
 ) -> None:
@@ -254,34 +212,6 @@ def test_an_unconfirmed_address_waits(
     session.execute(update(NotificationHandler).values(is_confirmed=True))
     push()
     assert [data["clicks"] for _, data in push.told(handler)] == [2]
-
-
-def test_a_template_gets_smaller_batches(feed: Feed, make: Make, push: Push, follower: Make) -> None:
-    settings = {"webhook": "https://hooks.example/", "webhook_template": "{{ event.data }}"}
-    handler = follower(settings=settings)
-    feed.visit(make().id, 100, destination="https://example.com/" + "x" * 2000)
-    push()
-    sizes = [len(data["clicks"]) for _, data in push.told(handler)]
-    assert sum(sizes) == 100 and 5 < max(sizes) < 15
-
-
-def test_the_log_keeps_the_newest(
-    feed: Feed,
-    make: Make,
-    push: Push,
-    follower: Make,
-    session: scoped_session[Session],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(steps, "MAX_LOGGED", 3)
-    follower()
-    link = make()
-    for _ in range(6):
-        feed.visit(link.id)
-        push()
-        session.execute(update(Delivery).values(due=None, status="delivered"))
-        session.commit()
-    assert len(push.told()) == 3
 
 
 def test_a_step_that_is_overtaken_stores_nothing(

@@ -13,10 +13,9 @@ from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts import keys, workspaces
 from app.accounts.access import Access
-from app.accounts.deletion import leaving, membership
+from app.accounts.deletion import leaving
 from app.accounts.models import ApiKey, User, WorkspaceMember
 from app.accounts.rights import EDITOR, VIEWER
-from app.accounts.workspaces import access_of
 from app.core.clock import now
 from app.core.config import Settings
 from app.core.database import begin_write
@@ -154,27 +153,3 @@ def test_it_is_gone_with_the_answer(
     assert len(api.get("/subscriptions").json["data"]) == 1
     end(key, member, api)
     assert api.get("/subscriptions").json["data"] == []
-
-
-def test_one_of_another_key_stays(
-    key: ApiKey, alice: User, api: Api, session: scoped_session[Session]
-) -> None:
-    sent = {"target_url": "https://n8n.example/", "events": ["link.clicked"]}
-    kept = api.post("/subscriptions", json=sent).json["data"]["id"]
-    begin_write(db.session)
-    keys.revoke_key(key)
-    ending.end_over(db.session)
-    db.session.commit()
-    assert [one["id"] for one in api.get("/subscriptions").json["data"]] == [kept]
-    assert access_of(alice).workspace_id == session.get_one(NotificationHandler, kept).workspace_id
-
-
-def test_kept_by_an_owner_it_outlives_the_membership(
-    key: ApiKey, member: WorkspaceMember, alice: User, api: Api
-) -> None:
-    begin_write(db.session)
-    membership.remove_member(member, kept={membership.SUBSCRIPTIONS}, heir=alice)
-    keys.revoke_key(key)
-    ending.end_over(db.session)
-    db.session.commit()
-    assert len(api.get("/subscriptions").json["data"]) == 1

@@ -63,20 +63,6 @@ def test_subscribe_check_and_unsubscribe(api: Api, session: scoped_session[Sessi
         assert session.scalar(select(func.count()).select_from(table)) == 0
 
 
-def test_one_event_by_its_other_word(api: Api) -> None:
-    answer = api.post("/subscriptions", {"target_url": TARGET, "event": "link.created"}, headers=WHOLE)
-    assert answer.json["data"]["events"] == ["link.created"]
-    assert answer.json["data"]["click_filter"] is None
-
-
-def test_of_one_link(api: Api, alice: User, make_link: Callable[..., Any]) -> None:
-    link = make_link(alice)
-    found = subscribe(api, link_id=link.id, name="One", click_filter={"first": True, "countries": ["de"]})
-    assert (found["link_id"], found["scope"], found["name"]) == (link.id, "attached", "One")
-    assert found["click_filter"] == {"countries": ["DE"], "is_bot": False, "every": 1, "first": True}
-    assert api.get(f"/links/{link.id}").json["data"]["email_reports"] == []
-
-
 BAD: Mapping[str, tuple[Mapping[str, Any], list[tuple[str, str]]]] = {
     "nothing": ({"target_url": None, "events": None}, [("target_url", "required"), ("events", "required")]),
     "an unknown event": ({"events": ["link.exploded"]}, [("events", "choice")]),
@@ -123,15 +109,6 @@ def test_there_is_a_bound(api: Api) -> None:
     subscribe(api)
     [error] = problem(api.post("/subscriptions", json=HOOK), 422)
     assert (error.get("field"), error["code"]) == (None, "too_many")
-
-
-def test_other_handlers_are_no_subscriptions(
-    api: Api, alice: User, make_handler: Callable[..., NotificationHandler]
-) -> None:
-    id_ = make_handler(alice).id
-    assert problem(api.get(f"/subscriptions/{id_}"), 404)
-    assert problem(api.delete(f"/subscriptions/{id_}"), 404)
-    assert api.get("/subscriptions").json["data"] == []
 
 
 def test_a_read_only_key_sees_no_secrets(api: Api, make_api: Callable[..., Api], alice: User) -> None:

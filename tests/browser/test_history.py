@@ -1,4 +1,4 @@
-"""Restoring an earlier version of a link with its undo, and the audit log, in both themes, wide and on a phone."""
+"""Restoring an earlier version of a link with its undo, wide and on a phone."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
-from sqlalchemy import update
 
-from app.accounts import services as accounts
 from app.accounts.models import User
 from app.accounts.workspaces import access_of
 from app.core.actor import Actor, act_as
@@ -16,8 +14,6 @@ from app.core.database import begin_write
 from app.core.extensions import db
 from app.links import services
 from app.links.models import Link
-from app.pixels import services as pixels
-from app.trash import services as trash
 from tests.browser.test_before_saving import accessible
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
@@ -72,51 +68,3 @@ def test_an_earlier_version_is_restored_and_undone(
     expect(row).to_contain_text("example.com/second")
     session.rollback()
     assert session.get_one(Link, link.id).title == "Second"
-
-
-@WIDTHS
-def test_what_is_no_longer_valid_is_said_above_the_history(
-    desk: Page, site: str, link: Link, size: Any, session: Any
-) -> None:
-    desk.set_viewport_size(size)
-    session.execute(update(Link).values(url="api"))
-    session.commit()
-    begin_write(db.session)
-    services.update(link, {"url": "sale"})
-    db.session.commit()
-    dialog = open_history(desk, site)
-    dialog.get_by_role("button", name="Restore this version of").first.click()
-    expect(dialog.get_by_role("alert")).to_contain_text("Short link: ")
-    accessible(desk)
-    session.rollback()
-    assert session.get_one(Link, link.id).url == "sale"
-
-
-@WIDTHS
-def test_the_audit_log_is_filtered_and_saved(
-    desk: Page, site: str, alice: User, link: Link, make_pixel: Any, size: Any
-) -> None:
-    act_as(Actor("api", "Deploy script", alice.id, alice.email, "wp_abcdefgh"))
-    begin_write(db.session)
-    pixels.restore(
-        trash.find_batch(access_of(alice).workspace_id, pixels.delete(make_pixel(alice, name="Shop")))[0]
-    )
-    accounts.update_user(alice, {"timezone": "Europe/Berlin"})
-    db.session.commit()
-    desk.set_viewport_size(size)
-    desk.goto(f"{site}/dashboard/account/audit-log")
-    listed = desk.get_by_role("list", name="Entries").get_by_role("listitem")
-    expect(listed.filter(has_text="Account settings changed")).to_contain_text(
-        "Time zone: UTC → Europe/Berlin"
-    )
-    expect(listed.filter(has_text="Pixel restored")).to_contain_text(
-        "alice@example.com (Deploy script, wp_abcdefgh…)"
-    )
-    accessible(desk)
-    desk.get_by_label("Kind of entry").select_option(label="Deletions and restores")
-    desk.get_by_role("button", name="Show").click()
-    expect(listed).to_have_count(2)
-    with desk.expect_download() as download:
-        desk.get_by_role("link", name="NDJSON").click()
-    lines = download.value.path().read_text().splitlines()
-    assert ["pixel.restored" in line for line in lines] == [True, False]
