@@ -24,7 +24,6 @@ from app.journal.codec import Visit, encode
 from app.journal.writer import Journal
 from tests.analytics.conftest import Tables, take_in
 from tests.analytics.load import load, questions
-from tests.migrations import alembic_config
 
 pytestmark = pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 BEGIN = dt.datetime(2026, 10, 28, tzinfo=dt.UTC)

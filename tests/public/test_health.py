@@ -9,7 +9,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -24,8 +26,11 @@ from app.core.config import Settings
 from app.core.extensions import db
 from app.core.file_locks import lock_file
 from app.jobs import maintenance as jobs
+from app.journal.codec import NEWEST, Visit, encode
 from app.journal.segments import directory_of
 from app.journal.writer import Journal
+from app.redirects.models import LimitedVisit
+from tests.analytics.conftest import take_in
 
 
 @pytest.fixture

@@ -20,7 +20,6 @@ from app.accounts.models import User
 from app.accounts.workspace_forms import WorkspaceForm
 from app.accounts.workspaces import access_of
 from app.analytics.statistics import TYPES
-from app.audit.lists import PAGE_SIZE
 from app.audit.models import AuditEntry
 from app.core.clock import now
 from app.dashboard.admin import audit_words
