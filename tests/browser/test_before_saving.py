@@ -1,11 +1,10 @@
-"""What the link form says before it saves, in a browser: renames, ends in the past, links that are over, aliases."""
+"""What the link form says before it saves, in a browser: renames, ends in the past, aliases."""
 
 from __future__ import annotations
 
 import datetime as dt
 import re
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -138,47 +137,6 @@ def test_an_end_in_the_past_is_said_while_it_is_typed(
     expect(wide.get_by_role("status").filter(has_text="/sale is saved.")).to_be_visible()
     session.rollback()
     assert session.get_one(Link, link.id).expiration_url == AFTER
-
-
-CLOSED: dict[str, tuple[dict[str, Any], str]] = {
-    "off": ({"is_enabled": False}, "This link is off. At the moment visitors get the “not found” page (404)."),
-    "not yet": ({"schedule": True, "start_date": dt.datetime(2090, 1, 1, tzinfo=dt.UTC)}, "This link is not active yet. Until 1 January 2090, 0"),
-    "ended": ({"schedule": True, "end_date": dt.datetime(2020, 1, 1, tzinfo=dt.UTC)}, "This link has ended. At the moment visitors get the “expired” page (410)."),
-    "ended, goes on": ({"schedule": True, "end_date": dt.datetime(2020, 1, 1, tzinfo=dt.UTC), "expiration_url": AFTER}, f"At the moment visitors are sent to the expiration URL:{AFTER}"),
-    "used up": ({"clicks_limit": 5}, "All clicks of this link are used. At the moment visitors get the “expired” page (410)."),
-}  # fmt: skip
-
-
-def test_every_preview_says_that_a_link_is_over(
-    desk: Page, alice: User, site: str, factory: Factory, click: Callable[[Link, int], None]
-) -> None:
-    verdicts = {
-        "off": "Not found",
-        "not yet": "Is too early",
-        "ended": "Is too late",
-        "ended, goes on": "Redirects to the expiration URL",
-        "used up": "Is too late",
-    }
-    for name, (columns, words) in CLOSED.items():
-        link = factory.link(alice, **columns)
-        click(link, 7)
-        desk.goto(f"{site}/dashboard/links/{link.id}")
-        preview = desk.get_by_role("complementary", name="Preview")
-        expect(preview.locator(".notice"), name).to_contain_text(words)
-        expect(preview.locator(".card, .social"), name).to_have_count(0)
-        expect(preview, name).to_contain_text("No card. What a network’s bot sees:")
-        is_later = name in {"off", "not yet"}
-        expect(preview.get_by_text("Redirects to, once it is active"), name).to_have_count(int(is_later))
-        expect(preview.get_by_text("Redirects to", exact=True), name).to_have_count(0)
-        desk.goto(f"{site}/dashboard/links/{link.id}/qr")
-        expect(desk.locator(".notice"), name).to_contain_text(words)
-        desk.goto(f"{site}/dashboard/links/{link.id}/try")
-        expect(desk.get_by_role("heading", name=verdicts[name]), name).to_be_visible()
-        assert desk.request.get(f"{site}/{link.url}+").status == 404
-    alive = factory.link(alice, "alive")
-    for path in (f"{alive.id}", f"{alive.id}/qr"):
-        desk.goto(f"{site}/dashboard/links/{path}")
-        expect(desk.locator(".preview .notice, .qr-standing")).to_have_count(0)
 
 
 # --------------------------------------------------------------------- alias

@@ -1,9 +1,8 @@
-"""Bulk edit of destinations, UTM values and targeting: preview, apply, and undo as one."""
+"""Bulk edit of destinations: preview, apply, and undo as one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -115,46 +114,3 @@ def test_long_work_shows_its_progress_and_later_changes_stay(
     dialog.get_by_role("button", name="Done").click()
     expect(row(desk, "fig")).to_contain_text("https://old.example/fig")
     assert destinations(session, alice)["plum"] == "https://later.example/"
-
-
-@WIDTHS
-def test_utm_values_and_targeting(
-    desk: Page, alice: User, make_link: Callable[..., Link], session: scoped_session[Session], width: int
-) -> None:
-    make_link(alice, "fig", utm_source="kept", utm_medium="gone")
-    make_link(alice, "pear", targeting_type="browser_language", targeting=[["de", "https://de.example/"]])
-    desk.set_viewport_size({"width": width, "height": 800})
-    desk.reload()
-    select_all(desk, 2).get_by_role("button", name="Change").click()
-    dialog = desk.get_by_role("dialog")
-    dialog.get_by_text("UTM and expiration URL").click()
-    dialog.get_by_label("UTM source", exact=True).select_option("Set where there is none")
-    dialog.get_by_label("UTM source: value").fill("letter")
-    dialog.get_by_label("UTM medium", exact=True).select_option("Clear")
-    dialog.locator("summary").filter(has_text="Targeting").click()
-    dialog.get_by_label("Targeting", exact=True).select_option("Set on all")
-    dialog.get_by_label("Target by").select_option("Country")
-    dialog.get_by_role("textbox", name="Destination 1").fill("https://ch.example/")
-    assert [*violations(desk, "dialog"), *sideways(desk)] == []
-    dialog.get_by_role("button", name="Change 2 links").click()
-    expect(dialog.get_by_text("A pair needs both a key and a value.")).to_be_visible()
-    dialog.get_by_role("combobox", name="Country 1").fill("Switzerland")
-    dialog.get_by_role("button", name="Change 2 links").click()
-    expect(dialog.get_by_role("heading", name="Preview: 2 links change")).to_be_visible()
-    expect(dialog.get_by_text("1 link loses the targeting that it has, by another type.")).to_be_visible()
-    expect(dialog.get_by_role("listitem").filter(has_text="/pear")).to_contain_text("letter")
-    assert [*violations(desk, "dialog"), *sideways(desk)] == []
-    dialog.get_by_role("button", name="Change 2 links").click()
-    expect(desk.get_by_role("status").filter(has_text="2 links are changed.")).to_be_visible()
-    assert settings(session, "fig") == ("kept", None, "country_code", [["CH", "https://ch.example/"]])
-    assert settings(session, "pear") == ("letter", None, "country_code", [["CH", "https://ch.example/"]])
-    desk.keyboard.press("Control+z")
-    expect(desk.get_by_role("status").filter(has_text="2 links are as they were.")).to_be_visible()
-    assert settings(session, "fig") == ("kept", "gone", None, [])
-    assert settings(session, "pear") == (None, None, "browser_language", [["de", "https://de.example/"]])
-
-
-def settings(session: scoped_session[Session], name: str) -> Any:
-    session.rollback()
-    link = session.scalars(select(Link).where(Link.url == name)).one()
-    return link.utm_source, link.utm_medium, link.targeting_type, link.targeting

@@ -1,4 +1,4 @@
-"""Lost connections, ended sessions and double presses: nothing that was typed is lost."""
+"""A stale token, and leaving a page: nothing that was typed is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two-factor authentication, password reset and change of e-mail: accessible, and fit for a small screen."""
+"""Two-factor authentication and password reset: accessible, and fit for a small screen."""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
-"""First run: the number of steps from set-up to a copied short link, and to a working handler."""
+"""First run: the number of steps from set-up to a copied short link, and to the first counted click."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
-from contextlib import closing
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
@@ -63,21 +61,3 @@ def test_from_the_set_up_address_to_the_first_counted_click(
     set_up_and_create(hand)
     click_and_see_it(own_context.browser, page)  # type: ignore[arg-type]
     assert hand.count <= 6
-
-
-def test_the_first_account_has_the_browsers_language_and_time_zone(
-    browser: Browser, make_server: Callable[..., Server]
-) -> None:
-    server = make_server()
-    watch = Watch(server.url)
-    with closing(browser.new_context(timezone_id="Europe/Berlin", locale="de-DE")) as context:
-        page = watch.on(context.new_page())
-        page.goto(server.setup_address())
-        page.get_by_label("E-Mail").fill("owner@example.com")
-        page.get_by_label("Passwort").fill("five small boats go upriver")
-        page.keyboard.press("Enter")
-        expect(page).to_have_url(re.compile("/dashboard/links/"))
-        page.goto(f"{server.url}/dashboard/account/")
-        expect(page.locator("[name=timezone]")).to_have_value("Europe/Berlin")
-        expect(page.locator("[name=language]")).to_have_value("de")
-    assert watch.complaints == []

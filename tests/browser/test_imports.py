@@ -1,4 +1,4 @@
-"""Import of a file: upload with progress, preview, run and result."""
+"""Import of a file: upload, preview, run and result."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from app.core.config import Settings
-from app.import_export import importer, runs
+from app.import_export import runs
 from app.import_export.models import LinkImport
 from app.links.models import Link
 from tests.import_export.conftest import bring
@@ -48,46 +48,3 @@ def test_from_a_file_to_links(desk: Page, session: Any, settings: Settings, tmp_
     expect(desk.get_by_text("Done", exact=True)).to_be_visible()
     session.rollback()
     assert [link.url for link in session.query(Link)] == ["foo"]
-
-
-def test_left_and_found_again(
-    desk: Page, session: Any, settings: Settings, alice: Any, bring: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An import goes on while the owner is on other pages. Its progress shows again, also in another tab."""
-    bring(alice, "location_url\n" + "".join(f"https://example.com/{n}\n" for n in range(40)), rows=40)
-    monkeypatch.setattr(importer, "BATCH_SIZE", 10)
-    begun = runs.begin(session.query(LinkImport).one(), settings)
-
-    def progress(page: Page, rows: int) -> None:
-        bar = page.get_by_role("progressbar", name="Rows behind")
-        expect(bar).to_have_attribute("value", str(rows))
-        assert bar.get_attribute("max") == "40"
-        expect(page.get_by_role("status").filter(has_text=f"{rows} of 40 rows")).to_be_visible()
-
-    def step() -> None:
-        begun.step()
-        session.rollback()
-
-    find = lambda page: page.get_by_role("link", name="links.csv").click()  # noqa: E731
-    desk.get_by_role("link", name="Import, export").click()
-    find(desk)
-    step()
-    progress(desk, 10)
-    step()
-    progress(desk, 20)  # without a reload
-    desk.get_by_role("link", name="Projects").click()
-    step()
-    desk.get_by_role("link", name="Import, export").click()
-    expect(desk.get_by_role("main")).to_contain_text("In progress")
-    find(desk)
-    progress(desk, 30)
-    second = desk.context.new_page()
-    second.goto(desk.url)
-    progress(second, 30)
-    step()
-    step()
-    for page in (desk, second):
-        expect(page.get_by_text("Done", exact=True)).to_be_visible()
-        expect(page.get_by_role("progressbar")).to_have_count(0)
-    second.close()
-    assert session.query(Link).count() == 40

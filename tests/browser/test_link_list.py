@@ -1,4 +1,4 @@
-"""The list of links: shortcuts, the row's menu, selecting ranges, bulk actions, search and filters."""
+"""The list of links: shortcuts, the row's menu, selecting ranges and bulk actions."""
 
 from __future__ import annotations
 

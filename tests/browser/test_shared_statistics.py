@@ -87,27 +87,6 @@ def test_made_by_mouse_and_opened_without_an_account(
     expect(desk.locator("#share-address")).to_have_text(address)
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_a_password(width: int, site: str, past: Past, factory: Factory, visitor: BrowserContext) -> None:
-    _, token = factory.share(past.owner, name="Figures", password_hash=hash_password("open sesame"))
-    page = visitor.new_page()
-    resize(page, width)
-    page.goto(f"{site}/dashboard/shared/{token}")
-    expect(page.get_by_label("Password")).to_be_focused()
-    page.keyboard.type("wrong")
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("alert")).to_have_text("This is not the password.")
-    assert "Figures" not in page.content()
-    page.get_by_label("Password").fill("open sesame")
-    page.get_by_role("button", name="Show the statistics").click()
-    expect(page.get_by_role("heading", name="Figures")).to_be_visible()
-    [cookie] = visitor.cookies()
-    assert (cookie["name"], cookie["path"]) == ("waypost_shared", f"/dashboard/shared/{token}")
-    assert cookie["httpOnly"]
-    page.reload()
-    expect(page.get_by_role("heading", name="Figures")).to_be_visible()
-
-
 class TheirSite:
     """Another site on this machine: a page of its own with the code in it. (A page that a test makes up has no
     address, and Chromium lets such a page frame nothing on this machine.)"""

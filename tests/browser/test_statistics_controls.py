@@ -1,4 +1,4 @@
-"""Controls of the statistics pages: each shows exact numbers.
+"""Pictures of the statistics pages: each shows exact numbers.
 
 What is shown is compared with a plain count over the visits themselves, and with nothing that the
 application computes.

@@ -1,20 +1,15 @@
-"""Titles and pictures of a destination, fetched by a button; icons of destinations in the list."""
+"""Titles and pictures of a destination, fetched by a button."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from sqlalchemy import select
 from sqlalchemy.orm import Session, scoped_session
 
-from app.accounts.models import User
-from app.accounts.workspaces import access_of
-from app.links.models import Favicon, Link
-from tests.browser.conftest import wait_until
+from app.links.models import Link
 from tests.browser.test_accessibility import sideways, violations
-from tests.links.sites import ICON, serve_shop
+from tests.links.sites import serve_shop
 from tests.notifications.peers import Peers
 
 pytestmark = [
@@ -71,28 +66,3 @@ def test_fetch_use_and_save(desk: Page, shop: str, session: scoped_session[Sessi
     assert (link.title, link.cloaking_meta_description) == ("Tools & <!-- --> more", "For everybody")
     assert link.cloaking_opengraph
     assert link.cloaking_title is None
-
-
-@pytest.mark.parametrize("width", HEIGHTS)
-def test_icons_in_the_list(
-    desk: Page,
-    alice: User,
-    make_link: Callable[..., Link],
-    session: scoped_session[Session],
-    width: int,
-) -> None:
-    for name in ("with", "without"):
-        make_link(alice, name, location_url=f"https://{name}.example/")
-    session.add(
-        Favicon(**access_of(alice).row_columns, site="https://with.example", content=ICON, digest="abcd")
-    )
-    session.commit()
-    desk.set_viewport_size({"width": width, "height": HEIGHTS[width]})
-    desk.reload()
-    icon = desk.locator("img.site")
-    expect(icon).to_have_count(1)
-    expect(desk.get_by_role("listitem").filter(has=icon)).to_contain_text("/with")
-    # icons load late on purpose, and decode while the test goes on
-    wait_until(desk, lambda: icon.evaluate("image => image.complete && image.naturalWidth") == 48)
-    assert icon.evaluate("image => [image.offsetWidth, image.offsetHeight]") == [20, 20]
-    assert sideways(desk) == []

@@ -1,4 +1,4 @@
-"""“Try as visitor” in the browser: the answer follows each choice, and works without JavaScript."""
+"""“Try as visitor” in the browser: the answer follows each choice."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""The dashboard without JavaScript: links, bulk actions, search, pixels, handlers, keys and colours."""
+"""The dashboard without JavaScript: a link from its creation to its deletion, search, and colours."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -83,33 +82,6 @@ def test_search_and_filters(desk: Page, alice: User, make_link: Callable[..., Li
     desk.get_by_role("button", name="Show").click()
     expect(rows).to_have_count(1)
     expect(rows).to_contain_text("/pear")
-
-
-@pytest.mark.full
-def test_a_pixel_a_handler_and_a_key(desk: Page) -> None:
-    desk.get_by_role("link", name="Pixels").click()
-    desk.get_by_role("link", name="Create pixel").click()
-    desk.get_by_role("radio", name="TikTok").check()
-    desk.get_by_label("Name").fill("Shop")
-    desk.get_by_label("Identifier").fill("CAB12345")
-    desk.get_by_role("button", name="Create pixel").click()
-    said(desk, "Shop is created.")
-    desk.get_by_role("link", name="Handlers").click()
-    desk.get_by_role("link", name="Create handler").click()
-    desk.get_by_role("radio", name="Webhook").check()
-    desk.get_by_label("Name").fill("Hook")
-    desk.get_by_role("group", name="Webhook").get_by_label("Address").fill("https://example.com/hook")
-    desk.get_by_role("button", name="Create handler").click()
-    said(desk, "Hook is created.")
-    desk.get_by_role("link", name="API keys").click()
-    desk.get_by_role("link", name="Create API key").click()
-    desk.get_by_label("Name").fill("shop")
-    desk.get_by_role("button", name="Create API key").click()
-    expect(desk.locator("#new-key")).to_have_text(re.compile(r"^wp_[0-9A-Za-z]{36}$"))
-    desk.get_by_role("link", name="Done").click()
-    desk.get_by_role("link", name="Revoke shop").click()
-    desk.get_by_role("button", name="Revoke API key").click()
-    said(desk, "shop is revoked.")
 
 
 def test_the_colours(desk: Page) -> None:
