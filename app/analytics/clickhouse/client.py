@@ -86,13 +86,15 @@ class ClickHouse:
     def _answers(self) -> Iterator[None]:
         """Turns the errors of the library into StatisticsUnavailable; the log says what they were."""
         from clickhouse_connect.driver import exceptions
-        from urllib3.exceptions import HTTPError
 
         if time.monotonic() < self._silent_until:
             raise StatisticsUnavailable
         try:
             yield
-        except (exceptions.Error, OSError, HTTPError) as error:
+        except Exception as error:
+            is_of_connection = isinstance(error, OSError) or type(error).__module__.startswith("urllib3")
+            if not is_of_connection and not isinstance(error, exceptions.Error):
+                raise
             is_refusal = isinstance(error, exceptions.DatabaseError)
             if not is_refusal or isinstance(error, exceptions.OperationalError):
                 self._silent_until = time.monotonic() + REST_SECONDS
