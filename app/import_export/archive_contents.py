@@ -6,6 +6,7 @@ import datetime as dt
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -24,8 +25,8 @@ from app.core.clock import format_utc, now
 from app.core.csv_files import csv_pieces
 from app.core.extensions import db
 from app.domains.models import Domain
+from app.import_export.cells import FOLDER
 from app.import_export.exporter import as_csv, as_json, pages
-from app.import_export.row_pictures import FOLDER
 from app.links import uploads
 from app.links.history import PICTURES
 from app.links.models import Link, LinkChange, SavedView
@@ -66,29 +67,7 @@ TABLES: Mapping[str, Any] = {
 OF_USER = {SavedView, ApiKey, UserSession, Passkey, OidcIdentity}
 # left out for viewers of the workspace, who see no secrets of links and handlers, and no share addresses
 SECRET = {"links.json", "notification-handlers.json", "trash.json", "share-addresses.json"}
-README = """Everything that Waypost has of {email}, as of {moment} UTC.
-
-account.json                 the account and its settings
-links.csv, links.json        all links; an import takes this whole ZIP, or one of the two without the pictures
-pixels.json, notification-handlers.json, projects.json, domains.json
-                             as the API returns them, with the secrets that are yours
-saved-views.json             names of saved views of the list of links, and what each shows
-api-keys.json                names of API keys; the keys themselves nobody has but you
-sessions.json                where you are signed in: browser, system, since when, last seen
-passkeys.json                your passkeys: names, public keys, when last used
-single-sign-on.json          who you are at the provider of single sign-on, and the roles that it gives you
-share-addresses.json         addresses at which others see your statistics
-history.json                 who changed what on links, and when
-trash.json                   what was deleted and can still be restored
-pictures/                    uploaded pictures; pictures.csv says which link has which
-visits.csv, visits-bots.csv  every single visit that is still kept, oldest first, in UTC
-statistics/                  visits and visitors of all links, by day and by place, device, referrer …
-
-Texts are in UTF-8. In CSV a text that a spreadsheet would take for a formula begins with an apostrophe.
-links.json holds the argon2id hashes of links' passwords, so that an import keeps these links closed, and what
-handlers are set to: keep it as secret as a file of passwords. Waypost does not know the passwords themselves,
-nor that of the account.
-"""
+README = Path(__file__).with_name("archive_readme.txt")
 
 
 @dataclass(frozen=True)
@@ -110,7 +89,7 @@ def size_of(access: Access) -> int:
 
 def members(access: Access, site: str) -> Iterator[Member]:
     user = db.session.get_one(User, access.user.id)
-    yield Member("README.txt", [README.format(email=user.email, moment=format_utc(now()))])
+    yield Member("README.txt", [README.read_text().format(email=user.email, moment=format_utc(now()))])
     account = {column.key: getattr(user, column.key) for column in User.__table__.columns}
     yield Member("account.json", [json.dumps(row_values(account), indent=2, ensure_ascii=False), "\n"])
     db.session.rollback()

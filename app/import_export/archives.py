@@ -1,37 +1,47 @@
-"""Archives: downloads of everything that an account has, one an account, kept for a day.
+"""Archives: a ZIP of everything that an account has, one an account, kept for a day.
 
-A row stores the progress. The worker has the file made by another process (archive_writer.py), and removes
-old files and files without a row.
+A row stores the progress. The worker has the file made by another process (`run`), and removes old files and
+files without a row. The ZIP is written in pieces, so that it is never in memory whole.
 """
 
 from __future__ import annotations
 
 import datetime as dt
+import os
 import re
 import secrets
 import time
-from collections.abc import Sequence
+import zipfile
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from sqlalchemy import ColumnElement, delete, or_, select
+from sqlalchemy import ColumnElement, delete, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from app.accounts.models import User
 from app.accounts.rights import may
 from app.accounts.workspaces import access_of
 from app.core.clock import now
-from app.core.database import AnySession
+from app.core.config import Settings
+from app.core.database import AnySession, begin_write
 from app.core.error_boundary import ErrorBoundary
 from app.core.extensions import db
+from app.core.machine import machine_id
+from app.i18n.messages import lazy_gettext as _l
+from app.import_export import files
+from app.import_export.archive_contents import Member, members, size_of
 from app.import_export.models import Archive
 
 RETENTION = dt.timedelta(hours=24)
 LEASE = dt.timedelta(seconds=60)  # for a piece of the file: other machines leave it alone meanwhile
 FRESH_SECONDS = 60  # younger files are kept: their row may have been added after the rows were read
 TRIES = 3
+TOLD_SECONDS = 0.5
+LEVEL = 6
 WAITING, MAKING, DONE, FAILED = "waiting", "making", "done", "failed"
 UNDER_WAY = (WAITING, MAKING)
 NAME = re.compile(r"[0-9a-f]{32}\.zip")
+PROBLEM = _l("Waypost failed to create this file; see its log.")
 
 errors = ErrorBoundary("old archives")
 
@@ -50,7 +60,7 @@ def path_of(data_dir: Path, name: str) -> Path:
 def find_archive(user: User) -> Archive | None:
     """The user's archive, finished or not; None once it has expired, or the user may not see all of it."""
     row = db.session.scalar(select(Archive).where(Archive.user_id == user.id))
-    if row is None or is_old(row):
+    if row is None or (row.done_datetime is not None and row.done_datetime <= now() - RETENTION):
         return None
     return row if row.state != DONE or may_see(user, row) else None
 
@@ -60,10 +70,6 @@ def may_see(user: User, row: Archive) -> bool:
     access = access_of(user)
     is_inside = row.workspace_id == access.workspace_id
     return is_inside and (may(access, "read_secrets") or not row.has_secrets)
-
-
-def is_old(row: Archive) -> bool:
-    return row.done_datetime is not None and row.done_datetime <= now() - RETENTION
 
 
 def expires_at(row: Archive) -> dt.datetime | None:
@@ -115,3 +121,79 @@ def sweep(session: AnySession, data_dir: Path) -> int:
         with errors.attempt(path.name):
             path.unlink(missing_ok=True)
     return len(left)
+
+
+# --- making one
+
+
+class ArchiveSuperseded(Exception):
+    """The owner was deleted or has asked for a new file, or another machine makes this one."""
+
+
+class ArchiveProgress:
+    """The progress of one file. `done` counts lines, and each picture as one."""
+
+    def __init__(self, row: Archive, machine: str) -> None:
+        self.id, self.file, self.machine = row.id, row.file, machine
+        self.done, self.told = 0, time.monotonic()
+
+    def add(self, count: int) -> None:
+        self.done += count
+        if time.monotonic() - self.told >= TOLD_SECONDS:
+            self.tell(done=self.done)
+
+    def tell(self, **values: object) -> None:
+        """Store these values in the archive's row. Raises ArchiveSuperseded."""
+        begin_write(db.session)
+        mine = Archive.id == self.id, Archive.file == self.file, Archive.state.in_(UNDER_WAY)
+        values |= {"who": self.machine, "lease": now() + LEASE}
+        told = update(Archive).where(*mine, is_free(self.machine)).values(**values).returning(Archive.id)
+        found = db.session.scalar(told, execution_options={"synchronize_session": False})
+        db.session.commit()
+        if found is None:
+            raise ArchiveSuperseded
+        self.told = time.monotonic()
+
+
+def run(archive_id: int, settings: Settings) -> None:
+    """Make the file from the beginning. What a killed process wrote of it is overwritten."""
+    row = db.session.get(Archive, archive_id)
+    if row is None or row.state not in UNDER_WAY:
+        return
+    making = ArchiveProgress(row, machine_id(settings.data_dir))
+    path = path_of(settings.data_dir, row.file)
+    draft = path.with_suffix(".part")
+    user, site, tries = db.session.get_one(User, row.user_id), row.site, row.tries
+    access = access_of(user)
+    what = {"workspace_id": access.workspace_id, "has_secrets": may(access, "read_secrets")}
+    try:
+        if tries >= TRIES:
+            making.tell(state=FAILED, problem=PROBLEM)
+            return
+        making.tell(state=MAKING, tries=tries + 1, done=0, total=size_of(access), **what)
+        write(draft, members(access, site), making)
+        draft.replace(path)
+        files.store(db.session, path, after_part=lambda: making.add(0))
+        size = path.stat().st_size
+        making.tell(state=DONE, done=making.done, bytes=size, done_datetime=now())
+    except ArchiveSuperseded:
+        db.session.rollback()
+        for left in (draft, path):
+            left.unlink(missing_ok=True)
+
+
+def write(path: Path, found: Iterable[Member], making: ArchiveProgress) -> None:
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    path.unlink(missing_ok=True)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=LEVEL) as archive:
+            for member in found:
+                with archive.open(member.name, "w", force_zip64=True) as inside:
+                    for text in member.pieces:
+                        piece = text.encode() if isinstance(text, str) else text
+                        inside.write(piece)
+                        making.add(piece.count(b"\n") if member.is_text else 0)
+                making.add(0 if member.is_text else 1)
+        file.flush()
+        os.fsync(file.fileno())

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from app.core.config import Settings
-from app.import_export import importer, runs
+from app.import_export import runs
 from app.import_export.models import LinkImport
 from app.links.models import Link
 from tests.browser.test_accessibility import seen
@@ -82,7 +82,7 @@ def test_left_and_found_again(
 ) -> None:
     """An import goes on while the owner is on other pages. Its progress shows again, also in another tab."""
     bring(alice, "location_url\n" + "".join(f"https://example.com/{n}\n" for n in range(40)), rows=40)
-    monkeypatch.setattr(importer, "BATCH_SIZE", 10)
+    monkeypatch.setattr(runs, "BATCH_SIZE", 10)
     begun = runs.begin(session.query(LinkImport).one(), settings)
 
     def progress(page: Page, rows: int) -> None:

@@ -14,7 +14,7 @@ from app.accounts.models import User
 from app.accounts.standing import state_of
 from app.core.config import Settings
 from app.core.extensions import db
-from app.import_export import archive_writer, archives
+from app.import_export import archives
 from app.import_export.models import Archive
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
@@ -77,7 +77,7 @@ def test_taking_everything(desk: Page, site: str, settings: Settings, tmp_path: 
     expect(desk.locator("#download")).to_contain_text("You may leave this page")
     db.session.rollback()
     row = db.session.scalars(select(Archive)).one()
-    archive_writer.run(row.id, settings)
+    archives.run(row.id, settings)
     with desk.expect_download() as found:
         desk.get_by_role("link", name="Download").click()
     assert re.fullmatch(r"waypost-\d{4}-\d\d-\d\d\.zip", found.value.suggested_filename)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import datetime as dt
 import io
 import json
 import os
@@ -32,7 +31,7 @@ from app.core.database import begin_write
 from app.core.extensions import db
 from app.core.folders import ROOT
 from app.core.machine import machine_id
-from app.import_export import archive_writer, archives
+from app.import_export import archives
 from app.import_export.models import Archive
 from tests.accounts.deletion.test_purging import furnish
 from tests.accounts.test_workspaces import write
@@ -51,7 +50,7 @@ def asked(user: User) -> Archive:
 
 def made(user: User, settings: Settings) -> tuple[Archive, dict[str, bytes]]:
     row = asked(user)
-    archive_writer.run(row.id, settings)
+    archives.run(row.id, settings)
     db.session.refresh(row)
     with zipfile.ZipFile(archives.path_of(settings.data_dir, row.file)) as file:
         assert file.testzip() is None
@@ -166,7 +165,7 @@ def test_one_at_a_time(session: Session, settings: Settings, alice: User, bob: U
     first = asked(alice)
     id_, name = first.id, first.file
     assert asked(alice).file == name
-    archive_writer.run(id_, settings)
+    archives.run(id_, settings)
     session.expire_all()
     second = asked(alice)
     assert (second.state, second.file == name) == ("waiting", False)
@@ -219,27 +218,18 @@ def test_who_has_lost_the_rights_since(
     assert (row.workspace_id == workspace.id) is (loses == "secrets")
 
 
-def test_one_of_the_version_before_is_asked_for_again(
-    session: Session, settings: Settings, alice: User
-) -> None:
-    row, _ = made(alice, settings)
-    row.workspace_id = None
-    session.commit()
-    assert archives.find_archive(alice) is None
-
-
 def test_who_leaves_while_it_is_made(
     session: Session, settings: Settings, bob: User, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row = asked(bob)
-    monkeypatch.setattr(archive_writer, "TOLD_SECONDS", 0)
+    monkeypatch.setattr(archives, "TOLD_SECONDS", 0)
 
     def members(access: Access, site: str) -> Any:
         write(leaving.leave, db.session.get_one(User, access.user.id))
-        yield archive_writer.Member("a.txt", ["line\n"] * 3)
+        yield archives.Member("a.txt", ["line\n"] * 3)
 
-    monkeypatch.setattr(archive_writer, "members", members)
-    archive_writer.run(row.id, settings)
+    monkeypatch.setattr(archives, "members", members)
+    archives.run(row.id, settings)
     assert list(archives.directory_of(settings.data_dir).iterdir()) == []
 
 
@@ -251,13 +241,13 @@ def test_what_fails_again_and_again_is_given_up(
     def broken(*_: Any) -> Any:
         raise RuntimeError
 
-    monkeypatch.setattr(archive_writer, "members", broken)
+    monkeypatch.setattr(archives, "members", broken)
     for _ in range(archives.TRIES):
         assert archives.unfinished_archives(session, machine_id(settings.data_dir)) == [(row.id, row.user_id)]
         with pytest.raises(RuntimeError):
-            archive_writer.run(row.id, settings)
+            archives.run(row.id, settings)
         session.rollback()
-    archive_writer.run(row.id, settings)
+    archives.run(row.id, settings)
     session.refresh(row)
     assert (row.state, bool(row.problem)) == ("failed", True)
     assert archives.unfinished_archives(session, machine_id(settings.data_dir)) == []
@@ -286,9 +276,3 @@ def test_a_killed_process_is_begun_anew_and_leaves_nothing(
     session.refresh(row)
     assert row.state == "done"
     assert [path.name for path in Path(draft.parent).iterdir()] == [row.file]
-
-
-def test_ends_a_day_after_it_was_done(alice: User, settings: Settings) -> None:
-    row, _ = made(alice, settings)
-    assert row.done_datetime
-    assert archives.expires_at(row) == row.done_datetime + dt.timedelta(hours=24)

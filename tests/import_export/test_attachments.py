@@ -87,7 +87,7 @@ def test_rows_of_later_steps_find_what_earlier_ones_made(
     session: Session, alice: User, take: Take, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where the signing secret can't be used, so that another one is made."""
-    monkeypatch.setattr("app.import_export.importer.BATCH_SIZE", 1)
+    monkeypatch.setattr("app.import_export.runs.BATCH_SIZE", 1)
     weak = webhook("weak", settings={"secret": "whsec_short"})
     job = take(alice, json.dumps([row(f"{name}{n}", one) for n in range(3) for name, one in (("a", A), ("w", weak))]))  # fmt: skip
     assert (job.made, job.failed) == (6, 0), told(session)

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from app.accounts.workspaces import access_of
 from app.core.errors import Invalid
-from app.import_export import columns, conventions, files, importer, runs, services, sniff
+from app.import_export import columns, files, runs, services, tables
 from app.import_export.models import FailedRow, LinkImport
 from app.links.clicks import clicks_of
 from app.links.models import Link
@@ -163,12 +163,12 @@ def bring(session, settings, alice):
         path = files.new_file(settings.data_dir)
         path.write_text(text)
         looked = services.look(path)
-        table = sniff.open_table(path)
+        table = tables.open_table(path)
         fields = {column: field for field, column in (looked.columns | named).items()}
-        orders = conventions.date_orders(table, looked.columns | named)
+        orders = columns.date_orders(table, looked.columns | named)
         job = services.bring(access_of(alice), path, "links", looked)
         services.choose(job, table, fields, orders, date_order)
-        importer.start(job, state)
+        services.start(job, state)
         session.commit()
         runs.run(job.id, settings)
         return session.get(LinkImport, job.id, populate_existing=True)
@@ -281,7 +281,7 @@ def test_a_password_of_another_service_is_not_kept(session, bring, name) -> None
 
 
 def test_a_password_that_only_a_late_object_has(session, bring, monkeypatch) -> None:
-    monkeypatch.setattr(sniff, "HEAD_OBJECTS", 2)
+    monkeypatch.setattr(tables, "HEAD_OBJECTS", 2)
     rows = [{"path": f"a{n}", "originalURL": DESTINATION} for n in range(3)]
     bring(json.dumps([*rows, {"path": "closed", "originalURL": DESTINATION, "hasPassword": True}]))
     assert [link.url for link in session.scalars(sa.select(Link)) if not link.is_enabled] == ["closed"]
@@ -298,15 +298,6 @@ OFF = {
 def test_what_was_off_there_is_off_here(session, bring, text) -> None:
     bring(text)
     assert [link.is_enabled for link in session.scalars(sa.select(Link))] == [False]
-
-
-def test_switchys_table_has_the_destination_under_link(session, bring) -> None:
-    job = bring("link,slug\nhttps://example.com/1,one\nhttps://example.com/2,\n")
-    assert job.columns == {"location_url": "link", "url": "slug"}
-    assert {link.location_url for link in session.scalars(sa.select(Link))} == {
-        "https://example.com/1",
-        "https://example.com/2",
-    }
 
 
 def test_dates_that_can_be_read_in_several_orders_are_asked_for(session, bring) -> None:
@@ -333,11 +324,6 @@ def test_null_is_empty_in_a_table_and_a_text_in_our_own_export(session, bring) -
     bring("keyword,url,title,clicks\nfoo,https://example.com/,NULL,NULL\n")
     bring("url,location_url,targeting_type,title\nbar,https://example.com/,,NULL\n")
     assert {link.url: link.title for link in session.scalars(sa.select(Link))} == {"foo": None, "bar": "NULL"}
-
-
-def test_a_moment_that_mysql_does_not_know_is_nothing(session, bring) -> None:
-    job = bring(YOURLS.replace("'Spring','2024-01-02 03:04:05'", "NULL,'0000-00-00 00:00:00'"))
-    assert (job.made, problems(session, job)) == (1, [])
 
 
 EMPTY = {

@@ -10,7 +10,7 @@ from sqlalchemy.exc import NoResultFound
 from sqlalchemy.orm.exc import ObjectDeletedError
 
 from app.accounts.workspaces import access_of
-from app.import_export import files, importer, rows, runs
+from app.import_export import files, rows, runs
 from app.import_export.models import FailedRow, LinkImport
 from app.links import services
 from app.links.clicks import clicks_of
@@ -102,41 +102,6 @@ def test_what_was_off_stays_off(session, take, alice):
     assert on == {"Active", "active ", "Archived", "Hidden", "yes", ""}
 
 
-def test_rows_without_an_alias_come_once_too(session, take, alice):
-    text = "long_url\nhttps://example.com/a\nhttps://example.com/a\nhttps://example.com/b\n"
-    assert counts(take(alice, text)) == ("done", 3, 2, 1, 0)
-    assert counts(take(alice, text)) == ("done", 3, 0, 3, 0)
-
-
-def test_a_check_says_the_same_and_makes_nothing(session, take, alice):
-    text = SHLINK + ",,spring,,https://example.com/c,,,\n,,api,,javascript:alert(1),,,-1\n"
-    job = take(alice, text, "checking")
-    assert counts(job) == ("checked", 4, 2, 0, 2)
-    assert links(session, alice) == []
-    said = problems(session, job)
-    importer.start(job, "taking")
-    session.commit()
-    runs.run(job.id, settings_of(take))
-    session.refresh(job)
-    assert counts(job) == ("done", 4, 2, 0, 2)
-    assert [line for line, _ in problems(session, job)] == [line for line, _ in said] == [4, 5]
-
-
-def settings_of(take):
-    return next(cell.cell_contents for cell in take.__closure__ if hasattr(cell.cell_contents, "data_dir"))
-
-
-def test_every_problem_of_a_row_at_once(session, take, alice):
-    job = take(
-        alice, "url,location_url,clicks,datetime,title\napi,javascript:alert(1),many,then," + "x" * 200 + "\n"
-    )
-    ((line, found),) = problems(session, job)
-    assert (line, sorted(field for field, _ in found)) == (
-        2,
-        ["clicks", "datetime", "location_url", "title", "url"],
-    )
-
-
 def test_whose_an_address_is(session, take, alice, bob):
     services.create(access_of(alice), {"url": "mine", "location_url": "https://example.com/mine"})
     services.create(access_of(bob), {"url": "his", "location_url": "https://example.com/his"})
@@ -225,7 +190,7 @@ def test_it_goes_on_where_it_was(session, settings, bring, alice, monkeypatch):
     assert session.get(LinkImport, job.id).position == 200
     other = runs.begin(session.get(LinkImport, job.id), settings)
     assert other.step()
-    with pytest.raises(importer.ImportSuperseded):
+    with pytest.raises(runs.ImportSuperseded):
         begun.step()
     session.rollback()
     runs.run(job.id, settings)

@@ -15,9 +15,10 @@ from app.accounts.models import User
 from app.accounts.workspaces import access_of
 from app.core.config import Settings
 from app.core.extensions import db
-from app.import_export import exporter, json_reader, row_pictures, runs
-from app.import_export.archive_reader import MAX_PICTURE_BYTES
+from app.import_export import cells, exporter, runs
 from app.import_export.models import FailedRow, LinkImport
+from app.import_export.readers import json as json_reader
+from app.import_export.readers.archive import MAX_PICTURE_BYTES
 from app.links import services
 from app.links.forms import LinkForm
 from app.links.models import Link
@@ -48,7 +49,7 @@ def exported(user: User) -> str:
 @pytest.fixture
 def shown(alice: User, session: Session) -> Link:
     """A link with both pictures."""
-    pictures = {name: Picture(picture(size=(20, number)), "png") for number, name in enumerate(row_pictures.DATA_FIELDS, 1)}  # fmt: skip
+    pictures = {name: Picture(picture(size=(20, number)), "png") for number, name in enumerate(cells.DATA_FIELDS, 1)}  # fmt: skip
     link = services.create(access_of(alice), {"url": "shown", "location_url": TO, **pictures})
     session.commit()
     return link
@@ -60,7 +61,7 @@ def test_an_export_holds_them_and_an_import_writes_them_anew(
 ) -> None:
     text = exported(alice)
     [row] = json.loads(text)
-    for name, field in row_pictures.DATA_FIELDS.items():
+    for name, field in cells.DATA_FIELDS.items():
         stored = stored_pictures.content(getattr(shown, name))
         assert row[field] == data(stored)
     services.delete_many(access_of(alice).workspace_id, [shown.id])
@@ -68,7 +69,7 @@ def test_an_export_holds_them_and_an_import_writes_them_anew(
     job = take(alice, text)
     assert (job.made, job.failed, session.query(FailedRow).count()) == (1, 0, 0)
     made = session.scalars(sa.select(Link)).one()
-    for name in row_pictures.DATA_FIELDS:
+    for name in cells.DATA_FIELDS:
         assert getattr(made, name) in kept()
         assert getattr(made, name) not in row[name]
 
@@ -77,9 +78,7 @@ def test_other_files_do_not_hold_them(alice: User, shown: Link) -> None:
     csv = "".join(exporter.export(alice.id, {}, "csv", lambda url, _: url))
     assert "_data" not in csv
     [[row]] = exporter.pages(alice.id, (), lambda url, _: url)
-    assert [row[field] for field in row_pictures.DATA_FIELDS.values()] == [None, None], (
-        "the ZIP has them once"
-    )
+    assert [row[field] for field in cells.DATA_FIELDS.values()] == [None, None], "the ZIP has them once"
 
 
 def test_an_export_reads_the_pictures_of_one_row_at_a_time(
@@ -102,16 +101,16 @@ def test_a_picture_that_is_gone_or_too_large_is_left_out(alice: User, shown: Lin
     stored_pictures.lose(f"uploads/{shown.cloaking_favicon}")
     stored_pictures.overwrite(str(shown.cloaking_opengraph), bytes(MAX_PICTURE_BYTES + 1))
     [row] = json.loads(exported(alice))
-    assert [row[field] for field in row_pictures.DATA_FIELDS.values()] == [None, None]
+    assert [row[field] for field in cells.DATA_FIELDS.values()] == [None, None]
 
 
 LARGEST = {"cloaking_favicon": 512 * 1024, "cloaking_opengraph": MAX_PICTURE_BYTES}
 
 
 def test_an_object_holds_two_of_the_largest_pictures_beside_all_else() -> None:
-    limits = {name: getattr(LinkForm, name).kwargs["most_bytes"] for name in row_pictures.DATA_FIELDS}
+    limits = {name: getattr(LinkForm, name).kwargs["most_bytes"] for name in cells.DATA_FIELDS}
     assert limits == LARGEST
-    row = {field: data(bytes(LARGEST[name])) for name, field in row_pictures.DATA_FIELDS.items()}
+    row = {field: data(bytes(LARGEST[name])) for name, field in cells.DATA_FIELDS.items()}
     assert len(json.dumps(row)) + json_reader.MAX_LINE < json_reader.MAX_OBJECT
 
 
@@ -119,7 +118,7 @@ def test_two_of_the_largest_pictures_come_in(session: Session, alice: User, take
     """PNGs with a text of that length, which the helper leaves out."""
     row = {
         field: data(picture() + bytes(LARGEST[name] - len(picture())))
-        for name, field in row_pictures.DATA_FIELDS.items()
+        for name, field in cells.DATA_FIELDS.items()
     }
     job = take(alice, table({"url": "a", "notes": "\U0001f600", **row}))
     assert (job.made, job.failed) == (1, 0), [one.problems for one in session.scalars(sa.select(FailedRow))]
@@ -198,7 +197,7 @@ def test_the_same_row_with_and_without_them_is_one_link(
     assert take(alice, json.dumps(rows)).made == 1
     services.update(session.scalars(sa.select(Link)).one(), {"url": "moved"})
     session.commit()
-    new = {"project_color", "handler_settings", *row_pictures.DATA_FIELDS.values()}
+    new = {"project_color", "handler_settings", *cells.DATA_FIELDS.values()}
     older = [{name: value for name, value in row.items() if name not in new} for row in rows]
     job = take(alice, json.dumps(older))
     assert (job.made, job.known, job.failed) == (0, 1, 0)

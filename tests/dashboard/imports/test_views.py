@@ -16,7 +16,7 @@ from app.accounts.workspaces import access_of
 from app.core.csv_files import unescape_text
 from app.dashboard.imports import upload as imports_upload
 from app.dashboard.imports import views as import_views
-from app.import_export import files, importer, link_passwords, runs
+from app.import_export import cells, files, runs
 from app.import_export.models import FailedRow, LinkImport
 from app.links import services
 from app.links.models import Link
@@ -92,7 +92,7 @@ def test_links_without_their_passwords_are_listed_and_failed_rows_apart(desk, se
     page = desk.get(f"/imports/{job.id}").text
     assert (job.made, job.failed) == (1, 1)
     assert "Links that need a look" in page
-    assert str(link_passwords.SWITCHED_OFF) in html.unescape(page)
+    assert str(cells.SWITCHED_OFF) in html.unescape(page)
     assert "a · https://example.com/" in page
     assert "Rows that are wrong" in page
     file = f"/imports/{job.id}/failed.csv"
@@ -100,7 +100,7 @@ def test_links_without_their_passwords_are_listed_and_failed_rows_apart(desk, se
     assert failed[0] == "b"
     assert "$x" not in ",".join(failed)
     assert session.query(FailedRow).filter_by(is_made=False).one().cells == [
-        "b", "x:y", "", link_passwords.HIDDEN,
+        "b", "x:y", "", cells.HIDDEN,
     ]  # fmt: skip
 
 
@@ -336,7 +336,7 @@ def test_files_of_all_kinds(desk, session, brought, work, content: bytes, expect
 
 
 def test_what_is_no_table_of_links_ends_early(desk, session, brought, work, monkeypatch) -> None:
-    monkeypatch.setattr(importer, "MAX_FAILED", 300)
+    monkeypatch.setattr(runs, "MAX_FAILED", 300)
     job = brought(b"location_url\n" + b"x\n" * 1000)
     desk.post(f"/imports/{job.id}/check", {"column:location_url": "location_url"})
     assert work(job) == "failed"
@@ -344,7 +344,7 @@ def test_what_is_no_table_of_links_ends_early(desk, session, brought, work, monk
         400,
         "More than 300 rows can't be imported: are the columns right?",
     )
-    monkeypatch.setattr(importer, "MAX_ROWS", 300)
+    monkeypatch.setattr(runs, "MAX_ROWS", 300)
     job = brought(b"location_url\n" + b"".join(b"https://example.com/%d\n" % n for n in range(500)))
     desk.post(f"/imports/{job.id}/check", {"column:location_url": "location_url"})
     assert work(job) == "failed"
