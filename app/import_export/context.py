@@ -6,8 +6,8 @@ It is looked up once for many rows. A row means a link by its id, else by domain
 # see docs/decisions/2026-11-24-imports-that-update.md
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -21,7 +21,6 @@ from app.domains.models import Domain
 from app.i18n.messages import lazy_gettext as _l
 from app.import_export.attachments import handler_ids, ids_by
 from app.import_export.cells import (
-    Name,
     alias_of,
     flag_of,
     host_of,
@@ -30,7 +29,7 @@ from app.import_export.cells import (
     tags_of,
     texts_and_alias,
 )
-from app.import_export.columns import PLAIN, Conventions
+from app.import_export.columns import Conventions
 from app.import_export.exporter import TABLE, described
 from app.import_export.models import LinkImport
 from app.import_export.readers.archive import ArchiveReader
@@ -46,52 +45,38 @@ Problems = list[list[str]]
 AliasKey = tuple[int, str]
 
 
-@dataclass(frozen=True)
 class ImportContext:
-    """What an owner's rows may name, read once for all of them."""
+    """What an owner's rows may name, read once for all of them.
 
-    owner: Any
-    settings: Settings
-    own_hosts: frozenset[str]
-    domains: Mapping[str, int] = field(default_factory=dict)  # verified and enabled ones, by host
-    all_domains: Mapping[str, int] = field(default_factory=dict)  # also those that can't be used now
-    pixels: Mapping[Name, Sequence[int]] = field(default_factory=dict)  # by type and id, and with the name
-    handlers: Mapping[Name, Sequence[int]] = field(default_factory=dict)  # by type and name, and settings
-    domain_id: int | None = None  # for rows that name none
-    project: str = ""
-    clears_empty: bool = False
-    conventions: Conventions = PLAIN
-    archive: ArchiveReader | None = None  # the ZIP that the table is in
+    `domains` are the verified and enabled ones by host, `all_domains` also those that can't be used now;
+    `domain_id` and `project` are for rows that name none. `pixels` and `handlers` are ids by all names that a
+    row may have for them. `archive` is the ZIP that the table is in.
+    """
 
-
-def context_of(
-    access: Access,
-    job: LinkImport,
-    settings: Settings,
-    conventions: Conventions,
-    archive: ArchiveReader | None,
-) -> ImportContext:
-    # of a host that stands twice the verified one
-    mine = select(Domain).where(Domain.workspace_id == access.workspace_id)
-    every = list(db.session.scalars(mine.order_by(Domain.is_verified, Domain.id)))
-    domains = {domain.host: domain.id for domain in every if domain.is_verified and domain.is_enabled}
-    return ImportContext(
-        owner=access,
-        settings=settings,
-        own_hosts=own_hosts(settings, job.host),
-        domains=domains,
-        all_domains={domain.host: domain.id for domain in every},
-        pixels={
+    def __init__(
+        self,
+        access: Access,
+        job: LinkImport,
+        settings: Settings,
+        conventions: Conventions,
+        archive: ArchiveReader | None,
+    ) -> None:
+        self.owner, self.settings, self.conventions, self.archive = access, settings, conventions, archive
+        # of a host that stands twice the verified one
+        mine = select(Domain).where(Domain.workspace_id == access.workspace_id)
+        every = list(db.session.scalars(mine.order_by(Domain.is_verified, Domain.id)))
+        self.all_domains = {domain.host: domain.id for domain in every}
+        self.domains = {
+            domain.host: domain.id for domain in every if domain.is_verified and domain.is_enabled
+        }
+        self.own_hosts = own_hosts(settings, job.host)
+        self.pixels = {
             **ids_by((Pixel.type, Pixel.pixel), Pixel, access.workspace_id),
             **ids_by((Pixel.type, Pixel.pixel, Pixel.name), Pixel, access.workspace_id),
-        },
-        handlers=handler_ids(access.workspace_id),
-        domain_id=job.domain_id if job.domain_id in domains.values() else None,
-        project=job.project,
-        clears_empty=job.clears_empty,
-        conventions=conventions,
-        archive=archive,
-    )
+        }
+        self.handlers = handler_ids(access.workspace_id)
+        self.domain_id = job.domain_id if job.domain_id in self.domains.values() else None
+        self.project, self.clears_empty = job.project, job.clears_empty
 
 
 def own_hosts(settings: Settings, host: str) -> frozenset[str]:

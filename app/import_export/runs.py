@@ -44,7 +44,6 @@ from app.import_export.context import (
     Problems,
     StoredLink,
     Target,
-    context_of,
     find_targets,
     meaning_of,
 )
@@ -254,7 +253,7 @@ class RunningImport:
     def step(self) -> bool:
         """Import the next rows. Returns whether to go on. Raises ImportSuperseded."""
         rows = self.next_rows()
-        around = context_of(self.access(), self.job, self.settings, self.conventions, self.archive)
+        around = ImportContext(self.access(), self.job, self.settings, self.conventions, self.archive)
         self.before = preview.of_rows(self.job, rows) if self.state == "taking" else {}
         read = list(self.read(rows, around))
         for part in parts(read) if self.state == "taking" else [read]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
@@ -79,9 +80,7 @@ def look(path: Path, *, is_hasty: bool = False) -> FileOverview:
     `is_hasty`: a request is waiting, so the rows of a large file are only estimated, by its lines.
     """
     try:
-        if not archive.is_zip(path):
-            return overview(path, is_hasty=is_hasty and path.stat().st_size > LARGE)
-        with archive.unpacking():
+        with archive.unpacking() if archive.is_zip(path) else nullcontext():
             return overview(path, is_hasty=is_hasty)
     except UnreadableTable as error:
         path.unlink(missing_ok=True)
@@ -94,13 +93,14 @@ def look(path: Path, *, is_hasty: bool = False) -> FileOverview:
 def overview(path: Path, *, is_hasty: bool) -> FileOverview:
     """The guessed columns and the rows of a table. Raises UnreadableTable, also for none or too many.
 
-    `is_hasty`: the rows are estimated; their number is known once all were checked.
+    `is_hasty`: those of a large one are estimated; their number is known once all were checked.
     """
     table = tables.open_table(path)
     if next(table.rows(), None) is None:
         raise UnreadableTable(NO_ROWS)
-    rows = max(1, table.count_lines() - table.has_headings) if is_hasty else sum(1 for _ in table.rows())
-    if rows > MAX_ROWS and not is_hasty:
+    if is_hasty and table.size > LARGE:
+        rows = max(1, table.count_lines() - table.has_headings)
+    elif (rows := sum(1 for _ in table.rows())) > MAX_ROWS:
         raise UnreadableTable(TOO_MANY)
     return FileOverview(columns.guess_from_table(table), rows)
 

@@ -67,6 +67,14 @@ class TableFormat:
         """Whether it is CSV, which contains only texts."""
         return self.kind not in READERS
 
+    @property
+    def size(self) -> int:
+        """Bytes of its text."""
+        if self.kind != ARCHIVE:
+            return self.path.stat().st_size
+        with archive.open_links(self.path, self.encoding) as file:
+            return file.size
+
     def rows(self) -> Iterator[TableRow]:
         """Every row that is not empty. They are streamed, because the file may be larger than memory."""
         return self.separated() if self.is_separated else self.objects()

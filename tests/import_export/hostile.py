@@ -43,12 +43,8 @@ def mixed(rows: int) -> str:
 FILES: dict[str, bytes] = {
     "empty": b"",
     "a UTF-32 mark alone": codecs.BOM_UTF32_BE,
-    "half a character of UTF-16": codecs.BOM_UTF16_LE
-    + "location_url\nhttps://a.example/".encode("utf-16-le")
-    + b"\x00",
-    "a lone surrogate of UTF-16": codecs.BOM_UTF16_LE
-    + "location_url\n".encode("utf-16-le")
-    + b"\x00\xd8\n\x00",
+    "half a character of UTF-16": codecs.BOM_UTF16_LE + "location_url\nhttps://a.example/".encode("utf-16-le") + b"\x00",
+    "a lone surrogate of UTF-16": codecs.BOM_UTF16_LE + "location_url\n".encode("utf-16-le") + b"\x00\xd8\n\x00",
     "beyond Unicode in UTF-32": codecs.BOM_UTF32_LE + b"l\0\0\0\n\0\0\0\xff\xff\xff\x7f",
     "UTF-32": "location_url\nhttps://a.example/\n".encode("utf-32"),
     "surrogates in UTF-8": b"location_url\nhttps://a.example/\xed\xa0\x80\n",
@@ -76,21 +72,14 @@ FILES: dict[str, bytes] = {
     "SQL of broken rows": b"INSERT INTO `yourls_url` VALUES (NOW());\n" * 3_000,
     "SQL of one good row": b"-- a dump\nINSERT INTO `yourls_url` VALUES ('a','https://a.example/',NULL,'0000-00-00 00:00:00','',1);\n",
     "SQL with half a surrogate": b"INSERT INTO `yourls_url` VALUES ('\xed\xa0\x80',0xEDA080,NULL,'2024-01-01 00:00:00','',1);\n",
-    "SQL of a row with many columns": b"INSERT INTO x (keyword,url"
-    + b",c" * 2_000
-    + b") VALUES ('a'"
-    + b",1" * 2_001
-    + b");\n",
+    "SQL of a row with many columns": b"INSERT INTO x (keyword,url" + b",c" * 2_000 + b") VALUES ('a'" + b",1" * 2_001 + b");\n",
     "bookmarks of open tags": b"<!DOCTYPE NETSCAPE-Bookmark-file-1>\n" + b"<a '\n" * 3_000,
-    "bookmarks in deep folders": b"<!DOCTYPE NETSCAPE-Bookmark-file-1>"
-    + b"<h3>x</h3><dl>" * 50_000
-    + b"<a href=https://a.example/>a",
+    "bookmarks in deep folders": b"<!DOCTYPE NETSCAPE-Bookmark-file-1>" + b"<h3>x</h3><dl>" * 50_000 + b"<a href=https://a.example/>a",
     "bookmarks without an end": b'<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DT><A HREF="' + b"x" * 3_000_000,
     "bookmarks of programs": b'<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DT><A HREF="javascript:alert(1)">x</A><DT><A HREF="https://a.example/" ADD_DATE="99999999999999999">x</A>',
-    "bookmarks of one title": b"<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DT><A HREF=https://a.example/>"
-    + b"x " * 2_000_000,
+    "bookmarks of one title": b"<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DT><A HREF=https://a.example/>" + b"x " * 2_000_000,
     "pages of an API": b'{"data":[{"location_url":"https://a.example/"}],"total":2}' * 300,
     "lists in lists": b'{"data":{"data":{"data":{"data":[1]}}}}' * 300,
     "a page that is cut off": b'{"data":[{"location_url":"https://a.example/"}],"total":',
     "dates in two orders": b"location_url,created\nhttps://a.example/,31/01/2024\nhttps://a.example/,01/31/2024\n",
-}
+}  # fmt: skip

@@ -160,9 +160,7 @@ BAD_PICTURES: dict[str, tuple[Callable[[], bytes], str]] = {
 
 
 @pytest.mark.parametrize(("make", "said"), BAD_PICTURES.values(), ids=BAD_PICTURES)
-def test_a_bad_picture_is_a_failed_field_of_its_row(
-    session, settings, alice, take, make: Callable[[], bytes], said: str
-) -> None:
+def test_a_bad_picture_is_a_failed_field_of_its_row(session, settings, alice, take, make, said) -> None:
     job = take(alice, make())
     found = problems(session)
     assert (job.state, job.made, job.failed) == ("done", 2, 1), found
@@ -236,9 +234,7 @@ BAD_ZIPS: dict[str, tuple[Callable[[], bytes], str]] = {
 
 
 @pytest.mark.parametrize(("make", "said"), BAD_ZIPS.values(), ids=BAD_ZIPS)
-def test_a_bad_zip_is_refused_and_leaves_nothing(
-    session, settings, alice, take, make: Callable[[], bytes], said: str
-) -> None:
+def test_a_bad_zip_is_refused_and_leaves_nothing(session, settings, alice, take, make, said) -> None:
     with pytest.raises(Invalid) as caught:
         take(alice, make())
     assert said in str(caught.value)

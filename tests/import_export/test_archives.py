@@ -61,23 +61,14 @@ def rows(text: bytes) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text.decode("utf-8-sig"))))
 
 
-def test_passkeys(session: Session, settings: Settings, alice: User) -> None:
-    known = {"public_key": "pQEC", "user_handle": "AAAA", "rp_id": "localhost", "last_challenge": 7}
-    session.add(Passkey(user_id=alice.id, name="Phone", credential_id="abc", **known))
-    session.commit()
-    [row] = json.loads(made(alice, settings)[1]["passkeys.json"])
-    assert (row["name"], row["credential_id"], row["last_datetime"]) == ("Phone", "abc", None)
-    assert not {"user_id", "last_challenge"} & set(row)
-
-
-def test_everything_of_the_owner_and_nothing_of_others(
-    session: Session, settings: Settings, alice: User, bob: User, factory: Any
-) -> None:
+def test_everything_of_the_owner_and_nothing_of_others(session, settings, alice, bob, factory) -> None:
     furnish(session, factory, alice, settings)
     furnish(session, factory, bob, settings)
     factory.link(alice, "formula", title="=1+1")
     for user in (alice, bob):
         identities.link(user, ProviderPerson("https://id.example.com", user.email[0], user.email))
+    known = {"public_key": "pQEC", "user_handle": "AAAA", "rp_id": "localhost", "last_challenge": 7}
+    session.add(Passkey(user_id=alice.id, name="Phone", credential_id="abc", **known))
     tokens = [sessions.begin(user, browser="Firefox", system="Linux") for user in (alice, bob)]
     session.commit()
     row, files = made(alice, settings)
@@ -105,6 +96,9 @@ def test_everything_of_the_owner_and_nothing_of_others(
     assert (signed_in["browser"], signed_in["system"]) == ("Firefox", "Linux")
     told = {"id", "browser", "system", "is_remembered", "last_datetime", "expires_datetime", "datetime"}
     assert set(signed_in) == told
+    [passkey] = json.loads(files["passkeys.json"])
+    assert (passkey["name"], passkey["credential_id"], passkey["last_datetime"]) == ("Phone", "abc", None)
+    assert not {"user_id", "last_challenge"} & set(passkey)
     together = b"".join(files.values())
     for secret in (
         *tokens,
@@ -117,9 +111,7 @@ def test_everything_of_the_owner_and_nothing_of_others(
         assert secret.encode() not in together, secret
 
 
-def test_hashes_of_links_are_in_the_links_alone(
-    session: Session, settings: Settings, alice: User, factory: Any
-) -> None:
+def test_hashes_of_links_are_in_the_links_alone(session, settings, alice, factory) -> None:
     from app.links import services
 
     for change in ({"url": "kept"}, {"url": "thrown"}):
@@ -144,9 +136,7 @@ def test_hashes_of_links_are_in_the_links_alone(
     assert b'"password_hash": ["********", "********"]' in files["history.json"]
 
 
-def test_viewers_get_no_secrets(
-    session: Session, settings: Settings, alice: User, bob: User, factory: Any
-) -> None:
+def test_viewers_get_no_secrets(session, settings, alice, bob, factory) -> None:
     """Whose only workspace is somebody else's has an archive of what they may see there."""
     furnish(session, factory, alice, settings)
     begin_write(db.session)
@@ -186,20 +176,8 @@ def test_after_a_day_it_is_gone(session: Session, settings: Settings, alice: Use
     assert session.scalars(select(Archive)).all() == []
 
 
-def test_whoever_leaves_leaves_no_file(session: Session, settings: Settings, alice: User, bob: User) -> None:
-    row, _ = made(bob, settings)
-    path = archives.path_of(settings.data_dir, row.file)
-    os.utime(path, (0, 0))
-    write(leaving.leave, bob)
-    session.expire_all()
-    assert archives.sweep(session, settings.data_dir) == 1
-    assert not path.exists()
-
-
 @pytest.mark.parametrize("loses", ["secrets", "all"])
-def test_who_has_lost_the_rights_since(
-    session: Session, settings: Settings, alice: User, bob: User, loses: str
-) -> None:
+def test_who_has_lost_the_rights_since(session, settings, alice, bob, loses) -> None:
     """A file that was made before a demotion or a removal is not theirs any more; a new one has less."""
     workspace = session.get_one(Workspace, access_of(bob).workspace_id)
     write(workspaces.add_member, workspace, alice, OWNER)
@@ -218,9 +196,7 @@ def test_who_has_lost_the_rights_since(
     assert (row.workspace_id == workspace.id) is (loses == "secrets")
 
 
-def test_who_leaves_while_it_is_made(
-    session: Session, settings: Settings, bob: User, alice: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_leaves_while_it_is_made(session, settings, bob, alice, monkeypatch) -> None:
     row = asked(bob)
     monkeypatch.setattr(archives, "TOLD_SECONDS", 0)
 
@@ -233,9 +209,7 @@ def test_who_leaves_while_it_is_made(
     assert list(archives.directory_of(settings.data_dir).iterdir()) == []
 
 
-def test_what_fails_again_and_again_is_given_up(
-    session: Session, settings: Settings, alice: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_fails_again_and_again_is_given_up(session, settings, alice, monkeypatch) -> None:
     row = asked(alice)
 
     def broken(*_: Any) -> Any:
@@ -254,9 +228,7 @@ def test_what_fails_again_and_again_is_given_up(
 
 
 @pytest.mark.full
-def test_a_killed_process_is_begun_anew_and_leaves_nothing(
-    session: Session, settings: Settings, alice: User, factory: Any
-) -> None:
+def test_a_killed_process_is_begun_anew_and_leaves_nothing(session, settings, alice, factory) -> None:
     """With the real process, as the worker starts it."""
     for number in range(3):
         factory.link(alice, f"link-{number}")

@@ -68,9 +68,7 @@ CELLS = {
 
 
 @pytest.mark.parametrize(("texts", "whole", "expected"), CELLS.values(), ids=CELLS)
-def test_the_cell_that_an_alias_is_in(
-    texts: dict[str, str], whole: str, expected: tuple[object, ...]
-) -> None:
+def test_the_cell_that_an_alias_is_in(texts, whole, expected) -> None:
     assert alias_cell(texts, whole, Conventions()) == (*expected, whole)
 
 

@@ -83,19 +83,7 @@ def test_short_addresses_as_services_write_them(session, take, alice, factory, t
 
 def test_what_was_off_stays_off(session, take, alice):
     """Archived is not off: such links still redirect at their service."""
-    said = (
-        "Active",
-        "active ",
-        "Archived",
-        "Hidden",
-        "Deleted",
-        "INACTIVE",
-        "disabled",
-        "yes",
-        "0",
-        "",
-        "perhaps",
-    )
+    said = ("Active", "active ", "Archived", "Hidden", "Deleted", "INACTIVE", "disabled", "yes", "0", "", "perhaps")  # fmt: skip
     rows = [f"https://example.com/{n},a{n},{word}" for n, word in enumerate(said)]
     assert counts(take(alice, "\n".join(["destination,slashtag,status", *rows]))) == ("done", 11, 10, 0, 1)
     on = {said[int(one.url[1:])] for one in links(session, alice) if one.is_enabled}
@@ -110,17 +98,8 @@ def test_whose_an_address_is(session, take, alice, bob):
     for link in (held, mine):
         services.delete(link)
     session.commit()
-    text = "url,location_url\n" + "".join(
-        f"{url},https://example.com/{to}\n"
-        for url, to in [
-            ("MINE", "mine"),
-            ("mine", "other"),
-            ("his", "mine"),
-            ("held", "x"),
-            ("gone", "x"),
-            ("gone", "y"),
-        ]
-    )
+    rows = ("MINE", "mine"), ("mine", "other"), ("his", "mine"), ("held", "x"), ("gone", "x"), ("gone", "y")
+    text = "url,location_url\n" + "".join(f"{url},https://example.com/{to}\n" for url, to in rows)
     job = take(alice, text)
     assert counts(job) == ("done", 6, 1, 1, 4)
     assert [found[0][1] for _, found in problems(session, job)] == [
@@ -137,12 +116,8 @@ DOMAINS = {
     "of one's own": (OWN % "links.example", False, 0),
     "none": (OWN % "", False, 0),
     "of another site, with another chosen for it": (OWN % "elsewhere.example", True, 0),
-    "of another service, which all its links have": (
-        "address,target,domain\naway,https://a.b/,kutt.it\n",
-        False,
-        0,
-    ),
-}
+    "of another service, which all its links have": ("address,target,domain\naway,https://a.b/,kutt.it\n", False, 0),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "is_chosen", "listed"), DOMAINS.values(), ids=DOMAINS)
@@ -156,23 +131,13 @@ def test_a_domain_that_is_not_here_is_said(session, take, alice, factory, text, 
     assert all(row.is_made for row in found)
 
 
-def test_projects_are_found_or_made(session, take, alice, bob):
-    session.add_all(
-        [
-            Project(**access_of(alice).row_columns, name="Spring"),
-            Project(**access_of(bob).row_columns, name="Summer"),
-        ]
-    )
-    session.commit()
-    take(
-        alice,
-        "location_url,project\nhttps://a.example/,Spring\nhttps://b.example/,Summer\nhttps://c.example/,\n",
-    )
-    assert [link.project and link.project.name for link in links(session, alice)] == [
-        "Spring",
-        "Summer",
-        None,
-    ]
+def test_projects_are_found_or_made(session, take, alice, bob, factory):
+    factory.project(alice, name="Spring")
+    factory.project(bob, name="Summer")
+    rows = ["https://a.example/,Spring", "https://b.example/,Summer", "https://c.example/,"]
+    take(alice, "\n".join(["location_url,project", *rows]))
+    names = [link.project and link.project.name for link in links(session, alice)]
+    assert names == ["Spring", "Summer", None]
     assert session.query(Project).filter_by(user_id=alice.id).count() == 2
 
 

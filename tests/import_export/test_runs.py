@@ -191,7 +191,7 @@ def ends(runner: ProgramRunner) -> None:
 @pytest.mark.parametrize("how", EXIT)
 def test_a_process_that_fails_keeps_nobody_waiting(
     session, settings, engine, bring, alice, bob, make_user, programs, kind, how
-):
+) -> None:
     users = [alice, bob, make_user("carol@example.com"), make_user("dave@example.com")]
     if kind is Importer:
         ids = [bring(user, TABLE).id for user in users]

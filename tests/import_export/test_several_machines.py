@@ -51,9 +51,7 @@ def state_of(session: Session, job: LinkImport) -> tuple[str, int]:
     return job.state, job.made
 
 
-def test_an_import_runs_on_a_machine_that_has_not_its_file(
-    session: Session, job: LinkImport, settings: Settings, other: Settings
-) -> None:
+def test_an_import_runs_on_a_machine_that_has_not_its_file(session, job, settings, other) -> None:
     shutil.rmtree(files.directory_of(settings.data_dir))  # the first machine is gone
     assert [one.id for one in runs.unfinished_imports(session, other.data_dir)] == [job.id]
     runs.run(job.id, other)
@@ -62,9 +60,7 @@ def test_an_import_runs_on_a_machine_that_has_not_its_file(
 
 
 @pytest.mark.parametrize("size", [0, 1, 1000, 1001, 3000])
-def test_a_file_comes_whole(
-    size: int, session: Session, settings: Settings, other: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_comes_whole(size, session, settings, other, monkeypatch) -> None:
     monkeypatch.setattr(files, "PART_BYTES", 1000)
     here = files.new_file(settings.data_dir)
     here.write_bytes(b"x" * size)
@@ -76,9 +72,7 @@ def test_a_file_comes_whole(
     assert [each for each in there.parent.iterdir() if each.name.startswith(".")] == []
 
 
-def test_a_file_that_is_half_stored_is_not_there(
-    session: Session, settings: Settings, other: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_is_half_stored_is_not_there(session, settings, other, monkeypatch) -> None:
     monkeypatch.setattr(files, "PART_BYTES", 10)
     here = files.new_file(settings.data_dir)
     here.write_bytes(b"x" * 25)
@@ -94,7 +88,7 @@ def test_a_file_that_is_half_stored_is_not_there(
 
 
 def test_a_running_import_is_left_alone_by_other_machines_until_its_lease_ends(
-    session: Session, job: LinkImport, settings: Settings, other: Settings, monkeypatch: pytest.MonkeyPatch
+    session, job, settings, other, monkeypatch
 ) -> None:
     monkeypatch.setattr(runs, "BATCH_SIZE", 10)
     runs.begin_try(job, settings)
@@ -119,9 +113,7 @@ def asked(session: Session, user: User) -> Archive:
     return session.scalars(select(Archive)).one()
 
 
-def test_an_archive_can_be_downloaded_from_another_machine(
-    session: Session, alice: User, settings: Settings, other: Settings
-) -> None:
+def test_an_archive_can_be_downloaded_from_another_machine(session, alice, settings, other) -> None:
     row = asked(session, alice)
     archives.run(row.id, settings)
     made = archives.path_of(settings.data_dir, row.file)
@@ -132,9 +124,7 @@ def test_an_archive_can_be_downloaded_from_another_machine(
     assert there.read_bytes() == made.read_bytes()
 
 
-def test_one_machine_makes_an_archive(
-    session: Session, alice: User, settings: Settings, other: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_machine_makes_an_archive(session, alice, settings, other, monkeypatch) -> None:
     row = asked(session, alice)
     made: list[str] = []
 
@@ -152,9 +142,7 @@ def test_one_machine_makes_an_archive(
     assert not archives.path_of(other.data_dir, row.file).exists()
 
 
-def test_parts_go_when_nothing_needs_them(
-    session: Session, job: LinkImport, settings: Settings, alice: User
-) -> None:
+def test_parts_go_when_nothing_needs_them(session, job, settings, alice) -> None:
     row = asked(session, alice)
     archives.run(row.id, settings)
     session.execute(update(FilePart).values(datetime=now() - dt.timedelta(hours=2)))

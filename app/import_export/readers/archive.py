@@ -141,9 +141,9 @@ class LinksText(io.TextIOWrapper):
     """The text of the list of links. Raises UnreadableTable while it is read. It closes its ZIP, too."""
 
     def __init__(self, reader: ArchiveReader, encoding: str) -> None:
-        member = reader.zip.open(reader.member(LINKS, MAX_LINKS_BYTES))
-        super().__init__(member, encoding, "replace", newline="")
-        self.reader = reader
+        info = reader.member(LINKS, MAX_LINKS_BYTES)
+        super().__init__(reader.zip.open(info), encoding, "replace", newline="")
+        self.reader, self.size = reader, info.file_size
 
     def read(self, size: int | None = -1, /) -> str:
         try:
