@@ -447,9 +447,8 @@ def prefix_of(app: Flask, endpoint: str) -> str:
 COPY_DESCRIPTORS = {
     "app/cli/web.py": "a copy of the listening socket, for the server to close",
     "app/core/durable_files.py": "a new file of its own",
-    "app/import_export/archive_reader.py": "a new file of its own",
-    "app/import_export/archive_writer.py": "a new file of its own",
-    "app/import_export/shared_files.py": "a new file of its own",
+    "app/import_export/archives.py": "a new file of its own",
+    "app/import_export/files.py": "a new file of its own",
     "app/journal/writer.py": "the next segment takes the number of the one before",
     "app/operations/backups/encryption.py": "a pipe",
     "app/operations/listening.py": "sockets by their numbers, of which it closes none but the service manager's",

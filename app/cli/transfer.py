@@ -29,12 +29,10 @@ from app.core.database import begin_write
 from app.core.error_boundary import flush_counts
 from app.core.errors import Invalid
 from app.core.extensions import db
-from app.import_export import archive_writer, dates, files, importer, preview, runs, services, sniff
-from app.import_export.columns import COLUMNS
-from app.import_export.conventions import date_orders
+from app.import_export import archives, dates, files, preview, runs, services, tables
+from app.import_export.columns import COLUMNS, date_orders
 from app.import_export.exporter import KINDS, export
 from app.import_export.models import LinkImport
-from app.import_export.shared_files import store as store_for_others
 from app.jobs.subprocesses import SLOTS
 from app.operations.database import migrate_first
 from app.operations.processes import leave_with_parent
@@ -165,7 +163,7 @@ def take_file(email: str, file: IO[bytes], chosen: Chosen, *, is_check: bool) ->
 
 def go_on(job: LinkImport, state: str) -> None:
     begin_write(db.session)
-    importer.start(job, state)
+    services.start(job, state)
     runs.hold(job, settings())
     db.session.commit()
     runs.go_on(job, settings())
@@ -189,21 +187,21 @@ def brought(user: User, file: IO[bytes], chosen: Chosen) -> LinkImport:
         shutil.copyfileobj(file, kept)
     try:
         looked = services.look(copy)
-        table = sniff.open_table(copy)
+        table = tables.open_table(copy)
         fields = {column: field for field, column in (looked.columns | chosen.columns).items()}
         orders = date_orders(table, {field: column for column, field in fields.items()})
-        store_for_others(db.session, copy)
+        files.store(db.session, copy)
         begin_write(db.session)
         job = services.bring(access_of(user), copy, Path(file.name).name, looked)
         services.choose(job, table, fields, orders, chosen.date_order, chosen.existing)
     except Invalid as invalid:
-        files.remove(copy)
+        copy.unlink(missing_ok=True)
         says = {OPTIONS.get(each.field or "", "--column FIELD=COLUMN") for each in invalid.errors}
         raise click.ClickException(
             f"{file.name}: {' '.join(str(each.title) for each in invalid.errors)} ({', '.join(sorted(says))})"
         ) from None
     if missing := [column for column in chosen.columns.values() if column not in table.columns]:
-        files.remove(copy)
+        copy.unlink(missing_ok=True)
         raise click.ClickException(f"There is no column {missing[0]}. There are: {', '.join(table.columns)}.")
     job.project = services.project_of(chosen.project)
     db.session.commit()
@@ -293,4 +291,4 @@ def archive(archive_id: int, parent: int | None) -> None:
     """Make an archive that an owner requested in the dashboard."""
     if parent is not None:
         leave_with_parent(parent)
-    archive_writer.run(archive_id, settings())
+    archives.run(archive_id, settings())

@@ -1,8 +1,8 @@
 """Pixels and handlers that rows name: found among the owner's, or created from the file.
 
 The name of a pixel consists of all its fields, so any export can create it. The settings of handlers are
-secrets: rows of JSON have them, older ones leave them to a list in their ZIP, CSV has none. A row with
-settings means a handler with the same ones, a row without any of this type and name. Forms validate both.
+secrets: rows of JSON have them, CSV has none. A row with settings means a handler with the same ones, a row
+without any of this type and name. Forms validate both.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from app.core.config import Settings
 from app.core.encryption import UnreadableSecret
 from app.core.extensions import db
 from app.i18n.messages import lazy_gettext as _l
-from app.import_export.value_parsers import Name, loaded, missing_names, named_ids, names_of
+from app.import_export.cells import Name, loaded, missing_names, named_ids, names_of
 from app.input.data import RequestData
 from app.input.forms import ResourceForm
 from app.input.parsers import Rejected
@@ -37,12 +37,9 @@ from app.pixels.models import Pixel
 
 Ids = Mapping[Name, Sequence[int]]
 Description = Mapping[str, Any]  # of a handler, as a file has it
-Rows = Mapping[Name, Sequence[Description]]
 WHOLE_PIXEL = 3  # type, identifier and name; exports had only the first two once
 SECRET = re.compile(r"whsec_[A-Za-z0-9+/]{32,88}={0,2}", re.ASCII)
 SECRET_BYTES = range(24, 65)
-
-
 NO_PIXELS = _l('This must be a list of pixels like [["type","name"]].')
 NO_HANDLERS = _l('This must be a list of handlers like [["type","name"]].')
 
@@ -71,18 +68,17 @@ def read_pixels(text: str, known: Ids, owner: Any) -> AttachmentName:
 
 
 def read_handlers(
-    text: str, own: Sequence[Description], known: Ids, rows: Rows, owner: Any, settings: Settings
+    text: str, own: Iterable[Description], known: Ids, owner: Any, settings: Settings
 ) -> AttachmentName:
-    """Raises Rejected. `own`: what the row itself says about its handlers; `rows`: what its ZIP says."""
-    left, changes = by_name(own), defaultdict[Name, list[dict[str, Any]]](list)
+    """Raises Rejected. `own`: what the row itself says about its handlers."""
+    left, changes = defaultdict[Name, list[Description]](list), defaultdict[Name, list[dict[str, Any]]](list)
+    for one in own:
+        left[str(one.get("type")), str(one.get("name"))].append(one)
 
     def define(name: Name, count: int) -> list[dict[str, Any]]:
-        if name in changes:
-            return changes[name][-count:]
-        found = rows.get(name, ())[-count:]
-        if len(found) < count:
+        if name not in changes:
             raise too_few_handlers(name, known, count)
-        return [handler_changes(row, name, owner, settings) for row in found]
+        return changes[name][-count:]
 
     def whole_name(name: Name) -> Name:
         if not (described := left[name]):
@@ -101,14 +97,6 @@ def read_descriptions(text: str) -> list[Description]:
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
         raise Rejected('This must be a list like [{"type":"email","name":"me","settings":{…}}].', "format")
     return [one for one in found if entered_settings(one)]
-
-
-def by_name(rows: Iterable[Description]) -> dict[Name, list[Description]]:
-    """Descriptions of handlers by type and name, in their order."""
-    found: dict[Name, list[Description]] = defaultdict(list)
-    for row in rows:
-        found[str(row.get("type")), str(row.get("name"))].append(row)
-    return found
 
 
 def entered_settings(row: Description) -> dict[str, str]:
@@ -134,32 +122,20 @@ def read(
 
 
 def too_few_pixels(name: Name, known: Ids, missing: int) -> Rejected:
-    there, said = len(known.get(name, ())), " ".join(name)
+    there = len(known.get(name, ()))
+    counts = {"named": there + missing, "name": " ".join(name), "there": there}
     if not there:
-        return Rejected(_l("You have no pixel %(name)s.", name=said), "not_found")
-    return Rejected(
-        _l(
-            "This names %(named)s of pixel %(name)s, you have %(there)s.",
-            named=there + missing,
-            name=said,
-            there=there,
-        ),
-        "not_found",
-    )
+        return Rejected(_l("You have no pixel %(name)s.", name=counts["name"]), "not_found")
+    return Rejected(_l("This names %(named)s of pixel %(name)s, you have %(there)s.", **counts), "not_found")
 
 
 def too_few_handlers(name: Name, known: Ids, missing: int) -> Rejected:
-    there, said = len(known.get(name, ())), " ".join(name)
+    there = len(known.get(name, ()))
+    counts = {"named": there + missing, "name": " ".join(name), "there": there}
     if not there:
-        return Rejected(_l("You have no handler %(name)s.", name=said), "not_found")
+        return Rejected(_l("You have no handler %(name)s.", name=counts["name"]), "not_found")
     return Rejected(
-        _l(
-            "This names %(named)s of handler %(name)s, you have %(there)s.",
-            named=there + missing,
-            name=said,
-            there=there,
-        ),
-        "not_found",
+        _l("This names %(named)s of handler %(name)s, you have %(there)s.", **counts), "not_found"
     )
 
 

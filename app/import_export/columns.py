@@ -1,22 +1,28 @@
 """Mapping of a table's columns to the fields of a link, by the headings that each service uses.
 
 Each heading has one meaning, except `url`: it is the destination where no other column is, else the alias.
+The conventions of a table (texts for empty cells, the order of dates, whole URLs in place of aliases) are
+recognised once, from its first rows, and hold for all of them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from types import MappingProxyType
+from pathlib import Path
 
+from app.core.csv_files import unescape_text
 from app.i18n.messages import lazy_gettext as _l
-from app.import_export.sniff import TableFormat
+from app.import_export.dates import NO_ORDERS, Orders, recognise
+from app.import_export.tables import TableFormat
 from app.links.schema import SETTINGS
 
 SOME = 100
 WAYPOST, BROWSERS = "Waypost", _l("Browsers")
+TRANSLATED = {"Browsers": BROWSERS}
 
 
 @dataclass(frozen=True)
@@ -31,72 +37,35 @@ class Column:
     is_exported: bool = True
 
 
-def own(label: str, *headings: str) -> Column:
-    return Column(label, headings)
-
-
-def foreign(label: str, *headings: str) -> Column:
-    return Column(label, headings, is_exported=False)
-
-
-WHOLE = ("short url", "short urls", "secure short url", "short link", "bitlink", "link")
-# Sources: Bitly's help ("export all data from the Links page") and API (`GET /v4/groups/{guid}/bitlinks`:
-# `link`, `custom_bitlinks`, `is_deleted`); Short.io's help ("export short links") and API; the programs of
-# Dub and of Shlink's web client; Shlink's API (docs/swagger/definitions/ShortUrl.json: `meta.validSince`,
-# `visitsSummary.total`); Rebrandly's page "Branded short links" (`slashtag`, `shortUrl` without a scheme,
-# `domain.fullName`, `forwardParameters`); Kutt's program (`sanitize.link`: `password` is a boolean, `link`
-# the short link, `banned`); YOURLS's table in the database and what its plugin Import Export writes;
-# Linkly's API and `links.csv` (`url` is the destination and `full_url` the short link, `inserted_at`,
-# `expiry_*`, `clicks_total`); Switchy's help "How to use the CSV template" (`link` is the destination) and
-# its pages for developers (`linkExpiration`, `passwordProtect`); the Netscape Bookmark File Format
-# (bookmarks.py).
-# The headings of a link's settings stand in `links.schema`; here are those of all else.
-OTHERS: dict[str, Column] = {
-    # of a link that exists: see `guess` for the files in which it is another service's
-    "id": own(_l("ID"), "id"),
-    "url": own(
-        _l("Alias"),
-        *("url", "alias", "short code", "keyword", "slashtag", "custom back half", "back half", "slug"),
-        *("original path", "original paths", "path", "key", "address", "custom link", "custom bitlink"),
-        *("custom bitlinks", *WHOLE, "source"),
-    ),
-    # gives the domain, and the alias in rows without another one
-    "short_url": own(_l("Short link"), *WHOLE),
-    "domain": own(_l("Domain"), "domain", "host", "domain full name", "domain name"),
-    "project": own(_l("Project"), "project", "folder", "campaign", "group"),
-    "datetime": own(
-        _l("Created"),
-        *("datetime", "created at", "created", "creation date", "date created", "created date"),
-        *("created at date", "inserted at", "add date", "timestamp", "date"),
-    ),
-    "last_datetime": own(_l("Last edited"), "last datetime"),
-    "clicks": own(
-        _l("Clicks so far"),
-        *("clicks", "visits", "visit count", "total clicks", "click count", "visits count", "engagements"),
-        *("visits summary total", "clicks total", "total engagements", "hits"),
-    ),
-    "is_disabled": foreign(
-        _l("Turned off"), "is disabled", "disabled", "deleted", "is deleted", "banned", "blocked", "trashed"
-    ),
-    "targeting": own(_l("Targeting"), "targeting"),
-    "pixels": own(_l("Pixels"), "pixels"),
-    "handlers": own(_l("Notifications"), "handlers"),
-    "password_hash": own(_l("Password hash"), "password hash"),
-    "password_version": own(_l("Password version"), "password version"),
-    # also where a service's file has the password itself: it is not read, but marks the link
-    "has_password": own(
-        _l("Had a password"),
-        *("has password", "password protected", "is password protected", "password protect enable"),
-        *("password protect password", "password", "settings password"),
-    ),
-    # what makes a JSON complete without a ZIP around it
-    "project_color": own(_l("Project colour"), "project color"),
-    "handler_settings": own(_l("Settings of handlers"), "handler settings"),
-    "cloaking_favicon_data": own(_l("Data of the icon"), "cloaking favicon data"),
-    "cloaking_opengraph_data": own(_l("Data of the card picture"), "cloaking opengraph data"),
+FACTS = tomllib.loads(Path(__file__).with_name("origins.toml").read_text())
+WHOLE = tuple(FACTS["whole"])
+LABELS = {
+    "id": _l("ID"),
+    "url": _l("Alias"),
+    "short_url": _l("Short link"),
+    "domain": _l("Domain"),
+    "project": _l("Project"),
+    "datetime": _l("Created"),
+    "last_datetime": _l("Last edited"),
+    "clicks": _l("Clicks so far"),
+    "is_disabled": _l("Turned off"),
+    "targeting": _l("Targeting"),
+    "pixels": _l("Pixels"),
+    "handlers": _l("Notifications"),
+    "password_hash": _l("Password hash"),
+    "password_version": _l("Password version"),
+    "has_password": _l("Had a password"),
+    "project_color": _l("Project colour"),
+    "handler_settings": _l("Settings of handlers"),
+    "cloaking_favicon_data": _l("Data of the icon"),
+    "cloaking_opengraph_data": _l("Data of the card picture"),
+}
+OTHERS = {
+    name: Column(label, tuple(FACTS["headings"][name]), is_exported=name != "is_disabled")
+    for name, label in LABELS.items()
 }
 OF_SETTINGS = {
-    name: own(one.label, name.replace("_", " "), *one.headings)
+    name: Column(one.label, (name.replace("_", " "), *one.headings))
     for name, one in SETTINGS.items()
     if one.headings is not None
 }
@@ -111,46 +80,14 @@ COLUMNS: dict[str, Column] = {
 }
 EXPORTED = tuple(name for name, column in COLUMNS.items() if column.is_exported)
 
-# the headings by which a service's file is recognised, checked in this order because some look alike
-ORIGINS: dict[str, tuple[frozenset[str], ...]] = {
-    WAYPOST: (frozenset({"url", "locationurl", "targetingtype"}),),
-    "Linkly": (frozenset({"fullurl", "url", "slug"}), frozenset({"fullurl", "url", "clickstotal"})),
-    "Switchy": (frozenset({"uniq", "id", "url"}), frozenset({"link", "slug"})),
-    BROWSERS: (frozenset({"href", "title", "folder"}),),
-    "YOURLS": (frozenset({"keyword", "url"}), frozenset({"source", "target", "hits"})),
-    "Kutt": (frozenset({"address", "target"}),),
-    "Rebrandly": (frozenset({"slashtag", "destination"}),),
-    "Short.io": (
-        frozenset({"path", "originalurl"}),
-        frozenset({"originalpath", "originalurl"}),
-        frozenset({"shorturls", "originalurls"}),
-    ),
-    "Shlink": (frozenset({"shortcode", "longurl"}),),
-    "Bitly": (
-        frozenset({"longurl", "link"}),
-        frozenset({"longurl", "bitlink"}),
-        frozenset({"link", "destinationurl", "engagements"}),
-        frozenset({"bitlink", "custombackhalf"}),
-    ),
-    "Dub": (
-        frozenset({"shortlink", "destinationurl"}),
-        frozenset({"key", "url"}),
-        frozenset({"shortlink", "url"}),
-    ),
+# the headings by which a service's file is recognised, in the order in which they are checked
+ORIGINS: dict[str, list[frozenset[str]]] = {
+    TRANSLATED.get(one["name"], one["name"]): [frozenset(sign) for sign in one["signs"]]
+    for one in FACTS["origins"]
 }
-
-
 SERVICES = sorted(ORIGINS.keys() - {WAYPOST, BROWSERS})
 # where a service uses a heading for another field than all others do: field → heading, "" for none
-MEANT: Mapping[str, Mapping[str, str]] = MappingProxyType(
-    {
-        # its description is that of a social card
-        "Dub": {"notes": "comments"},
-        "Linkly": {"location_url": "url", "short_url": "fullurl"},
-        # its pixels are ids of its own, not pixels of an owner here
-        "Switchy": {"location_url": "url", "url": "id", "pixels": ""},
-    }
-)
+MEANT: dict[str, dict[str, str]] = {one["name"]: one.get("meant", {}) for one in FACTS["origins"]}
 
 
 def normalize_heading(heading: str) -> str:
@@ -227,3 +164,80 @@ def origin_of(columns: Sequence[str]) -> str | None:
     """The service whose file this looks like."""
     headings = {normalize_heading(column) for column in columns}
     return next((name for name, signs in ORIGINS.items() if any(sign <= headings for sign in signs)), None)
+
+
+# --- conventions
+
+MAX_ROWS = 20_000  # that are read to recognise conventions
+MAX_CHARACTERS = 8_000_000
+PROBLEM_CHARACTERS = 10_000  # that an unreadable row counts as: it may span much of the file
+DATE_FIELDS = ("datetime", "start_date", "end_date")
+# what databases and spreadsheets write into an empty cell. JSON, SQL and our own export have a value of their
+# own for that, so there these are texts
+ZERO_DATES = frozenset({"0000-00-00", "0000-00-00 00:00:00"})  # MySQL's values for an unknown moment
+NULLS = frozenset({"NULL", "null", "\\N"}) | ZERO_DATES
+ADDRESS = re.compile(
+    r"[a-z][a-z0-9+.-]*://.*|(?:[\w-]+\.)+[a-z]{2,63}(?::\d{1,5})?/.*", re.IGNORECASE | re.DOTALL
+)
+
+
+@dataclass(frozen=True)
+class Conventions:
+    """The conventions of one table. `date_order` is one of `dates.PLACES`, or "" where no date needs it."""
+
+    nulls: frozenset[str] = frozenset()
+    date_order: str = ""
+    has_addresses: bool = False  # in the column of aliases
+    is_own: bool = False  # an export of Waypost's
+    # all columns that were found in a file whose later rows may have others (JSON)
+    known: frozenset[str] = frozenset()
+
+
+PLAIN = Conventions()
+
+
+def conventions_of(table: TableFormat, columns: Mapping[str, str], date_order: str = "") -> Conventions:
+    """The conventions of a table. `columns`: field → column. `date_order`: chosen, or recognised."""
+    is_own = origin_of(table.columns) == WAYPOST
+    return Conventions(
+        nulls=nulls_of(table, is_own=is_own),
+        is_own=is_own,
+        date_order=date_order,
+        known=frozenset() if table.is_separated else frozenset(table.columns),
+        has_addresses="url" in columns and not is_own and all_addresses(cells_of(table, columns["url"])),
+    )
+
+
+def nulls_of(table: TableFormat, *, is_own: bool) -> frozenset[str]:
+    if is_own:
+        return frozenset()
+    return NULLS if table.is_separated else ZERO_DATES
+
+
+def date_orders(table: TableFormat, columns: Mapping[str, str]) -> Orders:
+    """The orders of day, month and year that are possible for the table's dates."""
+    named = [columns[field] for field in DATE_FIELDS if field in columns]
+    return recognise(cells_of(table, *named)) if named else NO_ORDERS
+
+
+def cells_of(table: TableFormat, *columns: str) -> Iterator[str]:
+    """The texts in these columns of the first rows, without empty ones."""
+    characters = 0
+    for number, row in enumerate(table.rows()):
+        characters += PROBLEM_CHARACTERS if row.problem else sum(map(len, row.cells.values()))
+        if number >= MAX_ROWS or characters > MAX_CHARACTERS:
+            return
+        for column in columns:
+            if (text := row.cells.get(column, "").strip()) and text not in NULLS:
+                yield unescape_text(text)
+
+
+def all_addresses(texts: Iterator[str]) -> bool:
+    """Whether all texts are URLs, and there is at least one."""
+    found = [is_address(text) for text in texts]
+    return bool(found) and all(found)
+
+
+def is_address(text: str) -> bool:
+    """Whether the text begins with a scheme, or with what looks like a host."""
+    return ADDRESS.fullmatch(text) is not None

@@ -1,4 +1,4 @@
-"""Dates as spreadsheets write them, and in which order day, month and year stand in them.
+"""Dates as services and spreadsheets write them, and in which order day, month and year stand in them.
 
 `31/01/2026`, `1/31/26 2:30 PM`, `31.01.2026 14:30`, `2026/1/31`: what a spreadsheet writes depends on the
 country that it is set to (Unicode CLDR has the patterns: day first in most countries, month first in the
@@ -15,8 +15,9 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from app.core.clock import now
 from app.i18n.messages import lazy_gettext as _l
-from app.input.parsers import Rejected
+from app.input.parsers import Rejected, no_moment, parse_datetime
 
 DAY, MONTH, YEAR = "day", "month", "year"
 EXAMPLES: Mapping[str, str] = MappingProxyType(
@@ -31,6 +32,13 @@ PLACES: Mapping[str, tuple[int, int, int]] = MappingProxyType(
 )
 CENTURY_ENDS = 70  # 69 is 2069, 70 is 1970, as POSIX has it
 NOON = 12
+EARLIEST = dt.datetime(1995, 1, 1, tzinfo=dt.UTC)
+LATEST = dt.timedelta(days=36_500)  # from now
+FRACTION = re.compile(r"(?<=:\d\d)\.\d+")  # of a second
+WORDED = (
+    *("%b %d, %Y", "%B %d, %Y", "%d %b %Y", "%d %B %Y", "%b %d, %Y %H:%M", "%b %d, %Y %I:%M %p"),
+    *("%d-%b-%Y", "%d-%b-%y", "%d-%b-%Y %H:%M", "%d-%b-%Y %H:%M:%S", "%d-%b-%y %H:%M"),
+)
 UNKNOWN = _l("Choose the order of day, month and year: this date can be read in several ways.")
 NO_DAY = _l("There is no such day in this file's order of day, month and year.")
 
@@ -133,3 +141,40 @@ def moment_of(day: dt.date, match: re.Match[str]) -> dt.datetime | None:
         return found.astimezone(dt.UTC)
     except (ValueError, OverflowError):
         return None
+
+
+def when(text: str, date_order: str = "") -> dt.datetime:
+    """A moment as services write it: in the contract's format, with fractions, as Unix time, in English.
+
+    Also as spreadsheets write it, with day, month and year in `date_order`.
+    """
+    simple = FRACTION.sub("", text.strip()).removesuffix(" UTC")
+    found = from_number(simple) or as_ours(re.sub(r" (?=[+-]\d)", "", simple))
+    found = found or read_date(text.strip(), date_order) or from_words(simple)
+    if found is None:
+        raise no_moment()
+    if not EARLIEST <= found <= now() + LATEST:
+        raise Rejected(_l("This can't be the time at which a link was created, or will end."), "datetime")
+    return found
+
+
+def as_ours(text: str) -> dt.datetime | None:
+    try:
+        return parse_datetime(text)
+    except Rejected:
+        return None
+
+
+def from_number(text: str) -> dt.datetime | None:
+    if not re.fullmatch(r"\d{10}|\d{13}", text):
+        return None
+    return dt.datetime.fromtimestamp(int(text[:10]), dt.UTC)
+
+
+def from_words(text: str) -> dt.datetime | None:
+    for form in WORDED:
+        try:
+            return dt.datetime.strptime(text, form).replace(tzinfo=dt.UTC)
+        except ValueError:
+            continue
+    return None

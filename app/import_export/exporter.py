@@ -19,8 +19,8 @@ from app.core.clock import format_utc
 from app.core.csv_files import csv_pieces
 from app.core.extensions import db
 from app.domains.models import Domain
+from app.import_export.cells import DATA_FIELDS, FOLDER, with_pictures
 from app.import_export.columns import EXPORTED
-from app.import_export.row_pictures import DATA_FIELDS, FOLDER, with_pictures
 from app.input.listing import Listing, find_conditions
 from app.input.params import QueryParams
 from app.links.clicks import clicks_of

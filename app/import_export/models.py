@@ -15,6 +15,7 @@ from app.core.extensions import db
 from app.i18n.stored import pack, unpack
 
 MAX_SHOWN_ALIAS = 300  # characters
+UNFINISHED = ("new", "checking", "checked", "taking")  # states of imports
 
 
 class ProblemsJson(TypeDecorator[list[list[str]]]):

@@ -16,13 +16,11 @@ from sqlalchemy import delete, func, insert, select, update
 from app.core.database import AnySession, begin_write
 from app.core.extensions import db
 from app.i18n.messages import lazy_gettext as _l
-from app.import_export.cell_text import storable
 from app.import_export.models import MAX_SHOWN_ALIAS, LinkImport, PreviewRow
-from app.import_export.row_changes import Difference, RowChange
-from app.import_export.row_to_link import Claims, RowResult, alias_key, digest_of
-from app.import_export.row_updates import MEANWHILE
-from app.import_export.rows import ParsedLink
-from app.import_export.sniff import TableRow
+from app.import_export.readers.reader import storable
+from app.import_export.results import MEANWHILE, Claims, RowResult, digest_of
+from app.import_export.rows import Difference, ParsedRow
+from app.import_export.tables import TableRow
 from app.links.bulk_edit import GONE
 
 #: the kind of a row by the counter of the import that it is in
@@ -37,7 +35,7 @@ BATCH_SIZE = 2_000
 PAGE_SIZE = 100
 
 NOW_THERE = _l("One of your links has this alias since the file was checked. Check it again.")
-Outcome = ParsedLink | RowChange | RowResult
+Outcome = ParsedRow | RowResult
 
 
 class Previewed(NamedTuple):
@@ -77,7 +75,7 @@ def store(job: LinkImport, found: Sequence[Previewed]) -> None:
 
 def values_of(import_id: int, one: Previewed) -> dict[str, Any]:
     row, outcome, result = one
-    key = None if isinstance(outcome, RowResult) else alias_key(outcome)
+    parsed = ParsedRow({}, []) if isinstance(outcome, RowResult) else outcome
     # a wrong row has claimed nothing: a later one may be right
     is_first = result.what != "failed"
     return {
@@ -85,26 +83,12 @@ def values_of(import_id: int, one: Previewed) -> dict[str, Any]:
         "number": row.number,
         "line": row.line,
         "kind": KINDS[result.what],
-        "link_id": outcome.link_id if isinstance(outcome, RowChange) and is_first else None,
-        "alias_digest": digest_of(key) if key and is_first else None,
-        "alias": storable(alias_of(outcome)[:MAX_SHOWN_ALIAS]),
-        "differences": [shorten(each) for each in differences_of(outcome)],
-        "digest": outcome.digest if isinstance(outcome, RowChange) else "",
+        "link_id": parsed.link_id if is_first else None,
+        "alias_digest": digest_of(parsed.alias_key) if parsed.alias_key and is_first else None,
+        "alias": storable(parsed.alias[:MAX_SHOWN_ALIAS]),
+        "differences": [shorten(each) for each in parsed.differences],
+        "digest": "" if parsed.is_new else parsed.digest,
     }
-
-
-def alias_of(outcome: Outcome) -> str:
-    if isinstance(outcome, RowChange):
-        return outcome.alias
-    return "" if isinstance(outcome, RowResult) else str(outcome.changes.get("url") or "")
-
-
-def differences_of(outcome: Outcome) -> list[Difference]:
-    if isinstance(outcome, RowChange):
-        return outcome.differences
-    if isinstance(outcome, ParsedLink):
-        return [["location_url", None, outcome.changes.get("location_url")]]
-    return []
 
 
 def shorten(difference: Difference) -> Difference:
@@ -163,7 +147,7 @@ def late_problems(outcome: Outcome, said: Checked | None) -> RowResult | None:
     """The failure of a row that would not do what its preview says. None for one that does."""
     if said is None or isinstance(outcome, RowResult):
         return None
-    if isinstance(outcome, ParsedLink):
+    if outcome.is_new:
         return None if said.kind == "new" else RowResult("failed", [["", GONE]])
     if outcome.is_unchanged or outcome.digest == said.digest:
         return None
@@ -180,11 +164,8 @@ def follow(job: LinkImport, found: Sequence[Previewed], before: Mapping[int, Che
     for row, _, result in found:
         if row.number in before and before[row.number].kind != KINDS[result.what]:
             mine = PreviewRow.import_id == job.id, PreviewRow.number == row.number
-            values = {"kind": KINDS[result.what]}
-            db.session.execute(
-                update(PreviewRow).where(*mine).values(**values),
-                execution_options={"synchronize_session": False},
-            )
+            changed = update(PreviewRow).where(*mine).values(kind=KINDS[result.what])
+            db.session.execute(changed, execution_options={"synchronize_session": False})
 
 
 # --- while it is read

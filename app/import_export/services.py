@@ -1,36 +1,46 @@
-"""Imports from upload to end: reading the file, naming its columns, and ending or failing the import."""
+"""Imports from upload to end: reading the file, naming its columns, starting, ending, and clean-up."""
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import delete, func, select, update
+from sqlalchemy.orm import Session
 
 from app.accounts.access import Access
+from app.accounts.models import User
+from app.core.clock import now
 from app.core.config import Settings
+from app.core.database import begin_write
+from app.core.error_boundary import ErrorBoundary
 from app.core.errors import FieldError, Invalid
 from app.core.extensions import db
 from app.i18n.messages import lazy_digits
 from app.i18n.messages import lazy_gettext as _l
-from app.import_export import archive_reader, columns, dates, files, sniff
-from app.import_export.cell_text import storable
+from app.import_export import columns, dates, files, preview, tables
 from app.import_export.dates import NO_ORDERS, Orders
-from app.import_export.emails import tell_failed
-from app.import_export.models import FailedRow, LinkImport
+from app.import_export.models import UNFINISHED, FailedRow, LinkImport, PreviewRow
+from app.import_export.readers import archive
+from app.import_export.readers.reader import UnreadableTable, storable
 from app.input.parsers import Rejected, plain_text
+from app.notifications.security_email import SecurityMail
 
 LARGE = 10 * 1024 * 1024
 MAX_ROWS = 1_000_000
 MAX_OPEN = 10  # imports of one owner
+RETENTION = dt.timedelta(days=7)  # of an import that its owner has not started
 NO_ROWS = _l("This file has headings only.")
 TOO_MANY = _l("This table has more than %(most)s rows. Divide it into several.", most=lazy_digits(MAX_ROWS))
 NO_ORDER = _l("Choose the order of day, month and year: these dates can be read in several ways.")
 NO_LINK = _l("To update links, say which column is the alias, the short link or the ID.")
-UNFINISHED = ("new", "checking", "checked", "taking")
 # the columns by which a row says which link it means
 NAMING = frozenset({"id", "url", "short_url"})
+
+errors = ErrorBoundary("files of imports")
 
 
 class FileOverview(NamedTuple):
@@ -63,22 +73,35 @@ def read_existing(existing: str, empty: str) -> Existing:
 
 
 def look(path: Path, *, is_hasty: bool = False) -> FileOverview:
-    """Read the file, outside of any transaction; of a ZIP, its list of links.
+    """Read the file, outside of any transaction.
 
     A file that can't be imported is removed. Raises Invalid, and Busy where too many ZIPs are being unpacked.
 
     `is_hasty`: a request is waiting, so the rows of a large file are only estimated, by its lines.
     """
     try:
-        if archive_reader.is_zip(path):
-            archive_reader.unpack(path)
-        table, rows = estimated(path) if is_hasty and path.stat().st_size > LARGE else counted(path)
-    except sniff.UnreadableTable as error:
-        files.remove(path)
+        with archive.unpacking() if archive.is_zip(path) else nullcontext():
+            return overview(path, is_hasty=is_hasty)
+    except UnreadableTable as error:
+        path.unlink(missing_ok=True)
         raise Invalid(FieldError(error.args[0], "table", "file")) from None
     except BaseException:
-        files.remove(path)
+        path.unlink(missing_ok=True)
         raise
+
+
+def overview(path: Path, *, is_hasty: bool) -> FileOverview:
+    """The guessed columns and the rows of a table. Raises UnreadableTable, also for none or too many.
+
+    `is_hasty`: those of a large one are estimated; their number is known once all were checked.
+    """
+    table = tables.open_table(path)
+    if next(table.rows(), None) is None:
+        raise UnreadableTable(NO_ROWS)
+    if is_hasty and table.size > LARGE:
+        rows = max(1, table.count_lines() - table.has_headings)
+    elif (rows := sum(1 for _ in table.rows())) > MAX_ROWS:
+        raise UnreadableTable(TOO_MANY)
     return FileOverview(columns.guess_from_table(table), rows)
 
 
@@ -90,24 +113,6 @@ def bring(access: Access, path: Path, name: str, looked: FileOverview, host: str
     db.session.add(job)
     db.session.flush()
     return job
-
-
-def counted(path: Path) -> tuple[sniff.TableFormat, int]:
-    """A table and the number of its rows. Raises UnreadableTable, also for none or too many."""
-    table = sniff.open_table(path)
-    if not (rows := sum(1 for _ in table.rows())):
-        raise sniff.UnreadableTable(NO_ROWS)
-    if rows > MAX_ROWS:
-        raise sniff.UnreadableTable(TOO_MANY)
-    return table, rows
-
-
-def estimated(path: Path) -> tuple[sniff.TableFormat, int]:
-    """A table and an estimate of its rows. The number is known once all rows were checked."""
-    table = sniff.open_table(path)
-    if next(table.rows(), None) is None:
-        raise sniff.UnreadableTable(NO_ROWS)
-    return table, max(1, sniff.line_ends(path) - table.has_headings)
 
 
 def require_few(access: Access) -> None:
@@ -123,7 +128,7 @@ def require_few(access: Access) -> None:
 
 def choose(
     job: LinkImport,
-    table: sniff.TableFormat,
+    table: tables.TableFormat,
     fields: Mapping[str, str],
     orders: Orders = NO_ORDERS,
     date_order: str = "",
@@ -192,6 +197,20 @@ def count_made_rows(job: LinkImport) -> int:
     return db.session.scalar(select(func.count()).select_from(FailedRow).where(*mine)) or 0
 
 
+def start(job: LinkImport, state: str) -> None:
+    """Schedule the rows for checking or importing from the first one. Earlier results are deleted.
+
+    Of an import that updates links, rows that were found wrong stay so, and are not read again.
+    """
+    earlier = delete(FailedRow).where(FailedRow.import_id == job.id)
+    if state == "taking" and job.is_update:
+        earlier = earlier.where(FailedRow.is_made)
+    db.session.execute(earlier)
+    job.state, job.position, job.tries = state, 0, 0
+    job.made = job.changed = job.known = job.failed = 0
+    db.session.flush()
+
+
 def end(job: LinkImport) -> None:
     """End the import before its last row. Links that were made stay."""
     job.state = "ended"
@@ -201,4 +220,42 @@ def end(job: LinkImport) -> None:
 def fail(job: LinkImport, problem: str, settings: Settings) -> None:
     """Mark an import as failed, and mail its owner. The caller has begun the write, and commits."""
     job.state, job.problem = "failed", problem
-    tell_failed(db.session, job, settings)
+    owner = db.session.get_one(User, job.user_id)
+    SecurityMail(db.session, settings).import_failed(owner, job.id, job.name, job.position)
+
+
+# --- clean-up
+
+
+def tidy(session: Session, data_dir: Path) -> int:
+    """End abandoned imports, and remove the files and previews of ended ones. Returns how many files.
+
+    Each machine runs it, for the files on its disk.
+    """
+    begin_write(session)
+    forgotten = LinkImport.state.in_(("new", "checked")), LinkImport.datetime < now() - RETENTION
+    session.execute(update(LinkImport).where(*forgotten).values(state="ended"))
+    session.commit()
+    forget_previews(session)
+    with errors.attempt("stored parts"):
+        files.sweep(session)
+    needed = set(session.scalars(select(LinkImport.file).where(LinkImport.state.in_(UNFINISHED))))
+    session.rollback()
+    # a file exists before its row does
+    recent = (now() - dt.timedelta(hours=1)).timestamp()
+    old = [path for path in files.directory_of(data_dir).glob("*.*") if path.stat().st_mtime < recent]
+    left = [path for path in old if path.name not in needed]
+    for path in left:
+        with errors.attempt(path.name):
+            path.unlink(missing_ok=True)
+    return len(left)
+
+
+def forget_previews(session: Session) -> None:
+    """Remove what was checked of each row, some days after an import's end. Its failed rows stay."""
+    last = func.coalesce(LinkImport.last_datetime, LinkImport.datetime)
+    over = LinkImport.state.not_in(UNFINISHED), last < now() - RETENTION
+    old = select(PreviewRow.import_id).join(LinkImport, LinkImport.id == PreviewRow.import_id).where(*over)
+    while import_id := session.scalar(old.limit(1)):
+        while preview.forget(session, import_id):
+            pass

@@ -11,7 +11,7 @@ from app.accounts.oidc import used_values
 from app.audit.services import delete_old_entries
 from app.core.config import Settings
 from app.events.subscriptions import ending
-from app.import_export.cleanup import tidy
+from app.import_export.services import tidy
 from app.jobs.backups import scheduled_backups
 from app.jobs.destination_checks import check_destinations
 from app.jobs.domain_checks import check_proofs

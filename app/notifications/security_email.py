@@ -15,6 +15,7 @@ from app.accounts.resets import GOOD_FOR
 from app.core.clock import now
 from app.core.config import Settings
 from app.core.database import AnySession
+from app.i18n import digits
 from app.i18n.in_language import in_language
 from app.i18n.messages import gettext as _
 from app.i18n.messages import ngettext
@@ -130,6 +131,26 @@ class SecurityMail:
                 language=user.language,
             )
         self.post(user, user.email, about_reset(user), content, GOOD_FOR)
+
+    def import_failed(self, user: User, import_id: int, name: str, rows: int) -> None:
+        with in_language(user.language):
+            ended = ngettext(
+                "The import of %(name)s ended after %(rows)s row.",
+                "The import of %(name)s ended after %(rows)s rows.",
+                rows,
+                name=name,
+                rows=digits(rows),
+            )
+            now_what = _("Links that were imported stay. The import's page says what to do.")
+            content = system_email.Content(
+                title=_("An import has failed"),
+                text=f"{ended} {now_what}",
+                url=f"{site_of(self.settings).owners}/dashboard/imports/{import_id}",
+                button=_("See the import"),
+                note="account",
+                language=user.language,
+            )
+        self.post(user, user.email, f"import:{import_id}", content, RETRY_PERIOD)
 
     def tell(self, user: User, title: str, *texts: str, to: str = "") -> None:
         content = system_email.Content(

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from app.accounts.workspaces import access_of
 from app.core.folders import ROOT
-from app.import_export import columns, conventions, files, importer, runs, services, sniff
+from app.import_export import columns, files, runs, services, tables
 from app.import_export.columns import SERVICES
 from app.import_export.models import FailedRow, LinkImport
 from app.links.clicks import clicks_of
@@ -36,11 +36,11 @@ def bring(session, settings, alice):
         path = files.new_file(settings.data_dir)
         path.write_text(text)
         looked = services.look(path)
-        table = sniff.open_table(path)
+        table = tables.open_table(path)
         job = services.bring(access_of(alice), path, "links", looked)
         fields = {column: field for field, column in looked.columns.items()}
-        services.choose(job, table, fields, conventions.date_orders(table, looked.columns), "")
-        importer.start(job, "taking")
+        services.choose(job, table, fields, columns.date_orders(table, looked.columns), "")
+        services.start(job, "taking")
         session.commit()
         runs.run(job.id, settings)
         return session.get(LinkImport, job.id, populate_existing=True)

@@ -12,7 +12,6 @@ __all__ = ["DELIVERED", "VISITORS", "messages_in", "read_catalogue"]
 DELIVERED = (
     "notifications/*.py",
     "notifications/transports/*.py",
-    "import_export/emails.py",
     "templates/mail/*.html",
 )
 

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from app.accounts.models import User
 from app.accounts.workspaces import access_of
 from app.core.config import Settings
-from app.import_export import columns, files, importer, runs, sniff
+from app.import_export import columns, files, runs, services, tables
 from app.import_export.models import LinkImport
 
 
@@ -18,16 +18,16 @@ from app.import_export.models import LinkImport
 def bring(session, settings: Settings) -> Callable[..., LinkImport]:
     """`bring(user, text)`: the user's import of this table, with guessed columns, in the state `taking`."""
 
-    def make(user: User, text: str, state: str = "taking", **values: object) -> LinkImport:
+    def make(user: User, text: str | bytes, state: str = "taking", **values: object) -> LinkImport:
         path = files.new_file(settings.data_dir)
-        path.write_bytes(text.encode())
-        found = columns.guess(sniff.open_table(path).columns)
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        found = columns.guess(tables.open_table(path).columns)
         job = LinkImport(
             **access_of(user).row_columns, name="links.csv", file=path.name, columns=found, **values
         )
         session.add(job)
         session.flush()
-        importer.start(job, state)
+        services.start(job, state)
         session.commit()
         return job
 
@@ -38,7 +38,7 @@ def bring(session, settings: Settings) -> Callable[..., LinkImport]:
 def take(session: Session, settings: Settings, bring: Callable[..., LinkImport]) -> Callable[..., LinkImport]:
     """`take(user, text)`: the user's import of this table, run to its end."""
 
-    def run(user: User, text: str, state: str = "taking", **values: object) -> LinkImport:
+    def run(user: User, text: str | bytes, state: str = "taking", **values: object) -> LinkImport:
         job = bring(user, text, state, **values)
         runs.run(job.id, settings)
         found = session.get(LinkImport, job.id, populate_existing=True)

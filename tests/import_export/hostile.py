@@ -9,35 +9,22 @@ GOOD = "https://example.com/good"
 DEEP = "[" * 90_000
 HOSTILE = {
     "an address with half a bracket": "http://[/x",
-    "half a bracket": "[/x",
-    "a bracket behind slashes": "//[::1/x",
     "an IPv6 zone": "http://[fe80::1%25eth0]/x",
     "NFKC makes it a slash": "http://exam℀ple.com/x",
     "deep brackets": DEEP,
-    "deep braces": '{"a":' * 20_000,
-    "a million in brackets": "[1e999999]",
     "a long number": "9" * 90_000,
-    "a long number in brackets": f"[{'9' * 5_000}]",
     "other digits": "١٠",
     "NUL": "a\0b",
     "a quote": '"',
     "many commas": "," * 90_000,
-    "many bars": "|" * 90_000,
     "pairs of lists": '[[["a"],{"b":1}],["DE","http://[/x"]]',
-    "pairs of nothing": "[[],[null,null]]",
     "a pair with half a surrogate": '[["\\ud800","https://example.com/"]]',
-    "half a surrogate in a list": '["\\ud800"]',
-    "an infinite date": "9" * 10,
     "a date long ago": "-9999-01-01",
     "year zero": "0000-00-00 00:00:00",
-    "Unix time beyond all years": "9999999999999",
     "a date with an offset too far": "2024-01-01T00:00:00+99:99",
-    "an address of white space": " \u2028\u0085 ",
-    "an invalid host": "http://\u00ad/",
     "a punycode bomb": "http://" + "ü" * 5_000 + "/",
     "a port beyond all": "http://example.com:99999999999999999999/",
     "combining marks": "a" + "\u0301" * 50_000,
-    "directions": "\u202egnp.exe",
     "a formula": "'=HYPERLINK(1)",
 }
 
@@ -55,23 +42,14 @@ def mixed(rows: int) -> str:
 
 FILES: dict[str, bytes] = {
     "empty": b"",
-    "a mark alone": codecs.BOM_UTF8,
-    "a UTF-16 mark alone": codecs.BOM_UTF16_LE,
     "a UTF-32 mark alone": codecs.BOM_UTF32_BE,
-    "half a character of UTF-16": codecs.BOM_UTF16_LE
-    + "location_url\nhttps://a.example/".encode("utf-16-le")
-    + b"\x00",
-    "a lone surrogate of UTF-16": codecs.BOM_UTF16_LE
-    + "location_url\n".encode("utf-16-le")
-    + b"\x00\xd8\n\x00",
+    "half a character of UTF-16": codecs.BOM_UTF16_LE + "location_url\nhttps://a.example/".encode("utf-16-le") + b"\x00",
+    "a lone surrogate of UTF-16": codecs.BOM_UTF16_LE + "location_url\n".encode("utf-16-le") + b"\x00\xd8\n\x00",
     "beyond Unicode in UTF-32": codecs.BOM_UTF32_LE + b"l\0\0\0\n\0\0\0\xff\xff\xff\x7f",
     "UTF-32": "location_url\nhttps://a.example/\n".encode("utf-32"),
     "surrogates in UTF-8": b"location_url\nhttps://a.example/\xed\xa0\x80\n",
     "NULs": b"\0" * 5_000,
-    "NULs in a UTF-16 file": codecs.BOM_UTF16_LE
-    + "a\0b,location_url\n\0,https://a.example/".encode("utf-16-le"),
     "mixed ends of lines": mixed(30).encode(),
-    "old ends of lines": mixed(30).replace("\r\n", "\r").replace("\n", "\r").encode(),
     "other ends of lines": "location_url,title\u2028https://a.example/,x\x0b\x0c\x1c\x85".encode(),
     "a hundred thousand columns": b"," * 100_000 + b"\n" + b"," * 100_000,
     "a million quotes": b'"' * 1_000_000,
@@ -81,13 +59,7 @@ FILES: dict[str, bytes] = {
     "headings alone": b"location_url,title\n",
     "headings that are the same": b"url,url,url\nhttps://a.example/,https://b.example/,https://c.example/\n",
     "no headings": b"https://a.example/,short\nhttp://[/x,y\n",
-    "half a bracket in a heading": b"http://[/x\nhttp://[/x\n",
-    "brackets": b"[" * 1_000_000,
     "brackets and braces": b'[{"a":' * 200_000,
-    "an object without an end": b'[{"location_url":"https://a.example/',
-    "an array in a line": b'[{"location_url":"https://a.example/"},{"location_url":"http://[/x"}]',
-    "an array of numbers": b"[1,2,3]",
-    "an array of nothing": b"[]",
     "an array of deep ones": b'[\n{"location_url":"https://a.example/"},\n' + b"[" * 100_000 + b",\n{}\n]",
     "deep in an object": b'[\n{"location_url":"https://a.example/","tags":' + b"[" * 100_000 + b"}\n]",
     "a column of half a surrogate": b'[\n{"\\ud800":"https://a.example/","location_url":"https://a.example/"}\n]',
@@ -95,35 +67,19 @@ FILES: dict[str, bytes] = {
     "an object that is huge": b"[\n{" + b",".join(b'"%d":1' % n for n in range(100_000)) + b"}\n]",
     "no JSON": b"{not json",
     "a ZIP": b"PK\x03\x04" + b"\x01" * 500,
-    "a gzip": b"\x1f\x8b\x08" + b"\x01" * 500,
-    "HTML": b"<!DOCTYPE html><html><body>401</body></html>",
     "SQL that is none": b"INSERT INTO `yourls_url` VALUES ('a",
-    "SQL of many quotes": b"INSERT INTO `yourls_url` VALUES (" + b"'" * 1_000_000,
-    "SQL of many brackets": b"INSERT INTO `yourls_url` VALUES (" + b"(" * 500_000,
-    "SQL of backslashes": b"INSERT INTO `yourls_url` VALUES ('" + b"\\" * 1_000_001,
     "SQL of many values": b"INSERT INTO `yourls_url` VALUES (" + b"1," * 400_000 + b"1);",
     "SQL of broken rows": b"INSERT INTO `yourls_url` VALUES (NOW());\n" * 3_000,
     "SQL of one good row": b"-- a dump\nINSERT INTO `yourls_url` VALUES ('a','https://a.example/',NULL,'0000-00-00 00:00:00','',1);\n",
     "SQL with half a surrogate": b"INSERT INTO `yourls_url` VALUES ('\xed\xa0\x80',0xEDA080,NULL,'2024-01-01 00:00:00','',1);\n",
-    "SQL of many columns": b"CREATE TABLE `x_url` (\n"
-    + b"".join(b"`c%d` int,\n" % n for n in range(500))
-    + b");\n",
-    "SQL of a row with many columns": b"INSERT INTO x (keyword,url"
-    + b",c" * 2_000
-    + b") VALUES ('a'"
-    + b",1" * 2_001
-    + b");\n",
+    "SQL of a row with many columns": b"INSERT INTO x (keyword,url" + b",c" * 2_000 + b") VALUES ('a'" + b",1" * 2_001 + b");\n",
     "bookmarks of open tags": b"<!DOCTYPE NETSCAPE-Bookmark-file-1>\n" + b"<a '\n" * 3_000,
-    "bookmarks in deep folders": b"<!DOCTYPE NETSCAPE-Bookmark-file-1>"
-    + b"<h3>x</h3><dl>" * 50_000
-    + b"<a href=https://a.example/>a",
-    "bookmarks of brackets": b"<!DOCTYPE NETSCAPE-Bookmark-file-1>" + b"<" * 1_000_000,
+    "bookmarks in deep folders": b"<!DOCTYPE NETSCAPE-Bookmark-file-1>" + b"<h3>x</h3><dl>" * 50_000 + b"<a href=https://a.example/>a",
     "bookmarks without an end": b'<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DT><A HREF="' + b"x" * 3_000_000,
     "bookmarks of programs": b'<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DT><A HREF="javascript:alert(1)">x</A><DT><A HREF="https://a.example/" ADD_DATE="99999999999999999">x</A>',
-    "bookmarks of one title": b"<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DT><A HREF=https://a.example/>"
-    + b"x " * 2_000_000,
+    "bookmarks of one title": b"<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DT><A HREF=https://a.example/>" + b"x " * 2_000_000,
     "pages of an API": b'{"data":[{"location_url":"https://a.example/"}],"total":2}' * 300,
     "lists in lists": b'{"data":{"data":{"data":{"data":[1]}}}}' * 300,
     "a page that is cut off": b'{"data":[{"location_url":"https://a.example/"}],"total":',
     "dates in two orders": b"location_url,created\nhttps://a.example/,31/01/2024\nhttps://a.example/,01/31/2024\n",
-}
+}  # fmt: skip

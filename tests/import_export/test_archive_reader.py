@@ -15,14 +15,12 @@ from PIL import Image
 
 from app.accounts.workspaces import access_of
 from app.core.errors import Busy, Invalid
-from app.import_export import archive_reader, files, importer, row_reading, runs, services
-from app.import_export.cleanup import tidy
+from app.import_export import files, runs, services
 from app.import_export.models import FailedRow, LinkImport
+from app.import_export.readers import archive
 from app.links import bulk_create, pictures, uploads
 from app.links.models import Link
-from app.notifications.models import NotificationHandler
 from app.pixels.models import Pixel
-from app.projects.models import Project
 from tests import pictures as stored_pictures
 
 TO = "https://example.com/"
@@ -67,7 +65,7 @@ def take(session, settings) -> Take:
         path.write_bytes(content)
         job = services.bring(access_of(user), path, "waypost.zip", services.look(path))
         session.flush()
-        importer.start(job, state)
+        services.start(job, state)
         session.commit()
         runs.run(job.id, settings)
         found: LinkImport = session.get(LinkImport, job.id, populate_existing=True)
@@ -117,12 +115,6 @@ def test_a_check_reads_pictures_and_keeps_none(session, alice, take) -> None:
     assert not stored_pictures.served()
 
 
-def flip(content: bytes, at: bytes, offset: int, value: bytes) -> bytes:
-    """The same with other bytes at `offset` behind the last `at`."""
-    start = content.rindex(at) + offset
-    return content[:start] + value + content[start + len(value) :]
-
-
 def directory_entry(content: bytes, name: str, offset: int, value: bytes) -> bytes:
     """The same with other bytes in the directory's entry of this member."""
     start = content.rindex(name.encode()) - 46 + offset
@@ -141,75 +133,34 @@ def with_twice() -> bytes:
 
 GOOD_CARD = (CARD, picture(kind="JPEG"))
 ICON = (FAVICON, picture())
+
+
+def patched(offset: int, value: bytes, picture_bytes: bytes | None = None) -> Callable[[], bytes]:
+    """A ZIP whose directory says something else of the icon."""
+    icon = ICON if picture_bytes is None else (FAVICON, picture_bytes)
+    return lambda: directory_entry(with_pictures(GOOD_CARD, icon), FAVICON, offset, value)
+
+
 BAD_PICTURES: dict[str, tuple[Callable[[], bytes], str]] = {
     "not there": (lambda: with_pictures(GOOD_CARD), "It is not in the ZIP."),
     "there twice": (with_twice, "more than once"),
     "another path to it": (lambda: with_pictures(GOOD_CARD, (f"./{FAVICON}", picture())), "not in the ZIP"),
-    "no picture": (lambda: with_pictures(GOOD_CARD, (FAVICON, b"GIF89a")), "a whole picture"),
-    "SVG": (lambda: with_pictures(GOOD_CARD, (FAVICON, b"<svg onload='x()'/>")), "a whole picture"),
-    "a program": (lambda: with_pictures(GOOD_CARD, (FAVICON, b"#!/bin/sh\n")), "a whole picture"),
-    "too many pixels": (
-        lambda: with_pictures(GOOD_CARD, (FAVICON, picture(5000, 4001))),
-        "at most 20 megapixels",
-    ),
-    "too large for its field": (
-        lambda: with_pictures(GOOD_CARD, (FAVICON, picture() + b"\0" * 512 * 1024)),
-        "at most 512 KiB",
-    ),
+    "no picture": (lambda: with_pictures(GOOD_CARD, (FAVICON, b"#!/bin/sh\n")), "a whole picture"),
     "a bomb": (lambda: with_pictures(GOOD_CARD, (FAVICON, b"\0" * 200 * 1024 * 1024)), "at most 512 KiB"),
-    "a bomb that says it is small": (
-        lambda: directory_entry(
-            with_pictures(GOOD_CARD, (FAVICON, b"\0" * 50 * 1024 * 1024)), FAVICON, 24, struct.pack("<L", 100)
-        ),
-        "damaged in the ZIP",
-    ),
-    "shorter than it says": (
-        lambda: directory_entry(with_pictures(GOOD_CARD, ICON), FAVICON, 24, struct.pack("<L", 100_000)),
-        "damaged in the ZIP",
-    ),
-    "wrong CRC": (
-        lambda: directory_entry(with_pictures(GOOD_CARD, ICON), FAVICON, 16, b"\1\2\3\4"),
-        "damaged in the ZIP",
-    ),
-    "encrypted": (
-        lambda: directory_entry(with_pictures(GOOD_CARD, ICON), FAVICON, 8, b"\1\0"),
-        "encrypted in the ZIP",
-    ),
-    "strongly encrypted": (
-        lambda: directory_entry(with_pictures(GOOD_CARD, ICON), FAVICON, 8, b"\x40\0"),
-        "encrypted in the ZIP",
-    ),
-    "patched data": (
-        lambda: directory_entry(with_pictures(GOOD_CARD, ICON), FAVICON, 8, b"\x20\0"),
-        "damaged in the ZIP",
-    ),
-    "LZMA": (
-        lambda: directory_entry(with_pictures(GOOD_CARD, ICON), FAVICON, 10, b"\x0e\0"),
-        "a way that is not read",
-    ),
-    "bzip2": (
-        lambda: directory_entry(with_pictures(GOOD_CARD, ICON), FAVICON, 10, b"\x0c\0"),
-        "a way that is not read",
-    ),
-    "no deflate": (
-        lambda: flip(with_pictures(ICON, GOOD_CARD, method=zipfile.ZIP_STORED), b"\x89PNG", 0, b"\xff" * 4),
-        "damaged in the ZIP",
-    ),
-    "beyond the file": (
-        lambda: directory_entry(with_pictures(GOOD_CARD, ICON), FAVICON, 42, struct.pack("<L", 0x7FFFFFFF)),
-        "damaged in the ZIP",
-    ),
-    "where another is": (
-        lambda: directory_entry(with_pictures(GOOD_CARD, ICON), FAVICON, 42, struct.pack("<L", 0)),
-        "damaged in the ZIP",
-    ),
-}
+    "a bomb that says it is small": (patched(24, struct.pack("<L", 100), b"\0" * (50 << 20)), "damaged in the ZIP"),
+    "shorter than it says": (patched(24, struct.pack("<L", 100_000)), "damaged in the ZIP"),
+    "wrong CRC": (patched(16, b"\1\2\3\4"), "damaged in the ZIP"),
+    "encrypted": (patched(8, b"\1\0"), "encrypted in the ZIP"),
+    "strongly encrypted": (patched(8, b"\x40\0"), "encrypted in the ZIP"),
+    "patched data": (patched(8, b"\x20\0"), "damaged in the ZIP"),
+    "LZMA": (patched(10, b"\x0e\0"), "a way that is not read"),
+    "beyond the file": (patched(42, struct.pack("<L", 0x7FFFFFFF)), "damaged in the ZIP"),
+    "where another is": (patched(42, struct.pack("<L", 0)), "damaged in the ZIP"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("make", "said"), BAD_PICTURES.values(), ids=BAD_PICTURES)
-def test_a_bad_picture_is_a_failed_field_of_its_row(
-    session, settings, alice, take, make: Callable[[], bytes], said: str
-) -> None:
+def test_a_bad_picture_is_a_failed_field_of_its_row(session, settings, alice, take, make, said) -> None:
     job = take(alice, make())
     found = problems(session)
     assert (job.state, job.made, job.failed) == ("done", 2, 1), found
@@ -246,88 +197,69 @@ def many_members(count: int) -> bytes:
     return b"PK\x03\x04" + directory + end
 
 
+def with_endless_directory() -> bytes:
+    head, _, tail = with_pictures(ICON).rpartition(b"PK\x05\x06")
+    return head + b"PK\x05\x06" + tail[:8] + b"\xff\xff\xff\x7f" + tail[12:]
+
+
+def with_two_lists() -> bytes:
+    out = io.BytesIO(with_pictures())
+    with zipfile.ZipFile(out, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
+        archive.writestr("links.json", "[]")
+    return out.getvalue()
+
+
 BAD_ZIPS: dict[str, tuple[Callable[[], bytes], str]] = {
     "no links": (lambda: zip_of([("links.csv", b"url,location_url\n")]), "no links.json in this ZIP"),
     "a workbook": (lambda: zip_of([("xl/workbook.xml", b"<x/>")]), "save a spreadsheet as CSV"),
     "links in a folder": (lambda: zip_of([("waypost/links.json", b"[]")]), "no links.json in this ZIP"),
     "empty": (lambda: zip_of([]), "no links.json in this ZIP"),
     "no link": (lambda: zip_of([("links.json", b"[]")]), "no list of links"),
-    "links that are no JSON": (lambda: zip_of([("links.json", b"\0\1\2")]), "This is not text"),
     "cut off": (lambda: with_pictures(ICON)[:-40], "damaged, or not all of it"),
     "a head alone": (lambda: b"PK\x03\x04" + b"\1" * 500, "damaged, or not all of it"),
     "four bytes": (lambda: b"PK\x03\x04", "damaged, or not all of it"),
-    "too many members": (lambda: many_members(archive_reader.MAX_ENTRIES + 1), "more than 100,000 files"),
+    "too many members": (lambda: many_members(archive.MAX_ENTRIES + 1), "more than 100,000 files"),
     "a directory larger than any": (lambda: many_members(400_000), "more than 100,000 files"),
-    "a directory that ends nowhere": (
-        lambda: flip(with_pictures(ICON), b"PK\x05\x06", 12, b"\xff\xff\xff\x7f"),
-        "damaged, or not all of it",
-    ),
+    "a directory that ends nowhere": (with_endless_directory, "damaged, or not all of it"),
     "a name that is no UTF-8": (
         lambda: directory_entry(with_pictures(ICON), FAVICON, 8, b"\0\x08").replace(
             FAVICON.encode(), b"\xff" * len(FAVICON)
         ),
         "damaged, or not all of it",
     ),
-    "links encrypted": (
-        lambda: directory_entry(with_pictures(ICON), "links.json", 8, b"\1\0"),
-        "It is encrypted",
-    ),
-    "links with a wrong CRC": (
-        lambda: directory_entry(with_pictures(ICON), "links.json", 16, b"\1\2\3\4"),
-        "It is damaged",
-    ),
-    "links in LZMA": (
-        lambda: directory_entry(with_pictures(ICON), "links.json", 10, b"\x0e\0"),
-        "a way that is not read",
-    ),
-}
+    "links encrypted": (lambda: directory_entry(with_pictures(ICON), "links.json", 8, b"\1\0"), "It is encrypted"),
+    "links damaged": (lambda: directory_entry(with_pictures(ICON), "links.json", 16, b"\1\2\3\4"), "It is damaged"),
+    "two lists of links": (with_two_lists, "more than once"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("make", "said"), BAD_ZIPS.values(), ids=BAD_ZIPS)
-def test_a_bad_zip_is_refused_and_leaves_nothing(
-    session, settings, alice, take, make: Callable[[], bytes], said: str
-) -> None:
+def test_a_bad_zip_is_refused_and_leaves_nothing(session, settings, alice, take, make, said) -> None:
     with pytest.raises(Invalid) as caught:
         take(alice, make())
     assert said in str(caught.value)
     assert left(settings) == []
 
 
-def test_two_lists_of_links_are_refused(settings, alice, take) -> None:
-    out = io.BytesIO(with_pictures())
-    with zipfile.ZipFile(out, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
-        archive.writestr("links.json", "[]")
-    with pytest.raises(Invalid, match="more than once"):
-        take(alice, out.getvalue())
-    assert left(settings) == []
-
-
 def test_a_list_of_links_is_unpacked_up_to_a_limit(settings, alice, take, monkeypatch) -> None:
-    monkeypatch.setattr(archive_reader, "MAX_LINKS_BYTES", 1024 * 1024)
+    monkeypatch.setattr(archive, "MAX_LINKS_BYTES", 1024 * 1024)
     with pytest.raises(Invalid, match="It is too large"):
         take(alice, zip_of([("links.json", b" " * (1024 * 1024 + 1))]))
-    assert left(settings) == []
-
-
-def test_a_full_disk_ends_unpacking(settings, alice, take, monkeypatch) -> None:
-    monkeypatch.setattr(files, "SPARE_BYTES", 1 << 60)
-    with pytest.raises(Invalid, match="no space for this file"):
-        take(alice, with_pictures(ICON))
     assert left(settings) == []
 
 
 def test_more_zips_at_once_than_a_process_unpacks_wait_and_are_told(
     settings, alice, take, monkeypatch
 ) -> None:
-    monkeypatch.setattr(archive_reader, "WAIT_SECONDS", 0.01)
-    for _ in range(archive_reader.MAX_UNPACKED):
-        archive_reader._slots.acquire()
+    monkeypatch.setattr(archive, "WAIT_SECONDS", 0.01)
+    for _ in range(archive.MAX_UNPACKED):
+        archive._slots.acquire()
     try:
         with pytest.raises(Busy):
             take(alice, with_pictures(ICON))
     finally:
-        for _ in range(archive_reader.MAX_UNPACKED):
-            archive_reader._slots.release()
+        for _ in range(archive.MAX_UNPACKED):
+            archive._slots.release()
     assert left(settings) == []
     assert take(alice, with_pictures(ICON, GOOD_CARD)).made == 3
 
@@ -342,27 +274,13 @@ def test_a_row_waits_for_a_picture_helper_and_says_so_in_the_end(session, alice,
         return real(*arguments, **options)
 
     monkeypatch.setattr("app.links.fields.read_picture", busy_at_first)
-    wanted = row_reading.BUSY_TRIES - 1
+    wanted = runs.BUSY_TRIES - 1
     assert take(alice, with_pictures(ICON, GOOD_CARD)).made == 3
     calls.clear()
-    wanted = row_reading.BUSY_TRIES
+    wanted = runs.BUSY_TRIES
     table = links_json({"url": "late", "cloaking_favicon": FAVICON})
     assert take(alice, zip_of([table, ICON])).failed == 1
     assert "Too many pictures" in session.scalars(sa.select(FailedRow)).one().problems[0][1]
-
-
-def test_pictures_are_stored_a_row_at_a_time(session, settings, alice, monkeypatch) -> None:
-    """Each may take a minute, and the links that a killed process has made stay."""
-    rows = [{"url": f"n{n}", "cloaking_favicon": FAVICON if n % 2 else None} for n in range(6)]
-    path = files.new_file(settings.data_dir)
-    path.write_bytes(zip_of([links_json(*rows), ICON]))
-    job = services.bring(access_of(alice), path, "x.zip", services.look(path))
-    importer.start(job, "taking")
-    session.commit()
-    found = runs.begin(job, settings)
-    assert found is not None and found.archive is not None
-    with found.archive:
-        assert [len(found.next_rows()) for _ in range(4)] == [2, 2, 2, 0]
 
 
 @pytest.mark.databases
@@ -411,58 +329,6 @@ def test_pixels_that_are_not_there_are_made(session, alice, make_pixel, take, st
     }
 
 
-HANDLERS = [
-    {"type": "webhook", "name": "shop", "is_enabled": True,
-     "settings": {"webhook": "https://hooks.example/a", "secret": "whsec_" + "QUJD" * 8}},
-    {"type": "webhook", "name": "weak", "is_enabled": False,
-     "settings": {"webhook": "https://hooks.example/b", "secret": "whsec_short"}},
-    {"type": "webhook", "name": "inside", "settings": {"webhook": "http://127.0.0.1/"}},
-    {"type": "nope", "name": "strange", "settings": {}},
-    {"type": "email", "name": "empty", "settings": None},
-]  # fmt: skip
-
-
-@pytest.mark.databases
-def test_handlers_are_made_of_what_the_file_says(session, alice, take) -> None:
-    names = [[one["type"], one["name"]] for one in HANDLERS]
-    table = links_json(
-        *({"url": name, "handlers": [[type_, name]]} for type_, name in names),
-        {"url": "both", "handlers": names[:2]},
-        {"url": "missing", "handlers": [["email", "nobody"]]},
-    )
-    job = take(alice, zip_of([table, ("notification-handlers.json", json.dumps(HANDLERS).encode())]))
-    assert set(problems(session)) == {"inside", "strange", "empty", "missing"}
-    assert job.made == 3
-    shop, weak = session.scalars(sa.select(NotificationHandler).order_by(NotificationHandler.name))
-    assert (shop.settings, shop.is_enabled) == (HANDLERS[0]["settings"], True)
-    assert (weak.name, weak.is_enabled) == ("weak", False)
-    assert len(weak.settings["secret"]) > 30
-    assert link_called(session, "both").handlers == [shop, weak]
-
-
-@pytest.mark.parametrize(
-    "content", [b"{}", b"[1, null]", b"[" * 100_000, b"\xff", b"[]" + b" " * (4 << 20), None]
-)
-def test_lists_beside_the_links_that_say_nothing(session, alice, take, content: bytes | None) -> None:
-    beside = [] if content is None else [("notification-handlers.json", content), ("projects.json", content)]
-    table = links_json({"url": "a", "handlers": [["email", "x"]]}, {"url": "b", "project": "Spring"})
-    job = take(alice, zip_of([table, *beside]))
-    assert (job.made, job.failed) == (1, 1)
-
-
-def test_projects_keep_their_colours(session, alice, take, factory) -> None:
-    factory.project(alice, name="Mine", color="#111111")
-    rows = [
-        {"name": "Mine", "color": "#222222"},
-        {"name": "New", "color": "#333333"},
-        {"name": "Odd", "color": "red"},
-    ]
-    table = links_json(*({"url": row["name"], "project": row["name"]} for row in rows))
-    assert take(alice, zip_of([table, ("projects.json", json.dumps(rows).encode())])).made == 3
-    found = dict(session.execute(sa.select(Project.name, Project.color)).all())
-    assert found == {"Mine": "#111111", "New": "#333333", "Odd": "#4263eb"}
-
-
 def test_a_table_without_its_zip_says_which_pictures_it_lacks(session, alice, bring, settings) -> None:
     job = bring(alice, links_json({"url": "icon", "cloaking_favicon": FAVICON})[1].decode())
     runs.run(job.id, settings)
@@ -470,14 +336,3 @@ def test_a_table_without_its_zip_says_which_pictures_it_lacks(session, alice, br
     [row] = session.scalars(sa.select(FailedRow))
     assert (job.made, row.is_made, row.problems[0][0]) == (1, True, "cloaking_favicon")
     assert "does not contain its picture" in row.problems[0][1]
-
-
-def test_both_files_go_when_nobody_needs_them(session, settings, alice, take) -> None:
-    import os
-
-    job = take(alice, with_pictures(ICON, GOOD_CARD))
-    assert left(settings) == [job.file, job.file.replace(".csv", ".zip")]
-    for path in files.directory_of(settings.data_dir).iterdir():
-        os.utime(path, (0, 0))
-    assert tidy(session, settings.data_dir) == 2
-    assert left(settings) == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import datetime as dt
 import io
 import json
 import os
@@ -32,7 +31,7 @@ from app.core.database import begin_write
 from app.core.extensions import db
 from app.core.folders import ROOT
 from app.core.machine import machine_id
-from app.import_export import archive_writer, archives
+from app.import_export import archives
 from app.import_export.models import Archive
 from tests.accounts.deletion.test_purging import furnish
 from tests.accounts.test_workspaces import write
@@ -51,7 +50,7 @@ def asked(user: User) -> Archive:
 
 def made(user: User, settings: Settings) -> tuple[Archive, dict[str, bytes]]:
     row = asked(user)
-    archive_writer.run(row.id, settings)
+    archives.run(row.id, settings)
     db.session.refresh(row)
     with zipfile.ZipFile(archives.path_of(settings.data_dir, row.file)) as file:
         assert file.testzip() is None
@@ -62,23 +61,14 @@ def rows(text: bytes) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text.decode("utf-8-sig"))))
 
 
-def test_passkeys(session: Session, settings: Settings, alice: User) -> None:
-    known = {"public_key": "pQEC", "user_handle": "AAAA", "rp_id": "localhost", "last_challenge": 7}
-    session.add(Passkey(user_id=alice.id, name="Phone", credential_id="abc", **known))
-    session.commit()
-    [row] = json.loads(made(alice, settings)[1]["passkeys.json"])
-    assert (row["name"], row["credential_id"], row["last_datetime"]) == ("Phone", "abc", None)
-    assert not {"user_id", "last_challenge"} & set(row)
-
-
-def test_everything_of_the_owner_and_nothing_of_others(
-    session: Session, settings: Settings, alice: User, bob: User, factory: Any
-) -> None:
+def test_everything_of_the_owner_and_nothing_of_others(session, settings, alice, bob, factory) -> None:
     furnish(session, factory, alice, settings)
     furnish(session, factory, bob, settings)
     factory.link(alice, "formula", title="=1+1")
     for user in (alice, bob):
         identities.link(user, ProviderPerson("https://id.example.com", user.email[0], user.email))
+    known = {"public_key": "pQEC", "user_handle": "AAAA", "rp_id": "localhost", "last_challenge": 7}
+    session.add(Passkey(user_id=alice.id, name="Phone", credential_id="abc", **known))
     tokens = [sessions.begin(user, browser="Firefox", system="Linux") for user in (alice, bob)]
     session.commit()
     row, files = made(alice, settings)
@@ -106,6 +96,9 @@ def test_everything_of_the_owner_and_nothing_of_others(
     assert (signed_in["browser"], signed_in["system"]) == ("Firefox", "Linux")
     told = {"id", "browser", "system", "is_remembered", "last_datetime", "expires_datetime", "datetime"}
     assert set(signed_in) == told
+    [passkey] = json.loads(files["passkeys.json"])
+    assert (passkey["name"], passkey["credential_id"], passkey["last_datetime"]) == ("Phone", "abc", None)
+    assert not {"user_id", "last_challenge"} & set(passkey)
     together = b"".join(files.values())
     for secret in (
         *tokens,
@@ -118,9 +111,7 @@ def test_everything_of_the_owner_and_nothing_of_others(
         assert secret.encode() not in together, secret
 
 
-def test_hashes_of_links_are_in_the_links_alone(
-    session: Session, settings: Settings, alice: User, factory: Any
-) -> None:
+def test_hashes_of_links_are_in_the_links_alone(session, settings, alice, factory) -> None:
     from app.links import services
 
     for change in ({"url": "kept"}, {"url": "thrown"}):
@@ -145,9 +136,7 @@ def test_hashes_of_links_are_in_the_links_alone(
     assert b'"password_hash": ["********", "********"]' in files["history.json"]
 
 
-def test_viewers_get_no_secrets(
-    session: Session, settings: Settings, alice: User, bob: User, factory: Any
-) -> None:
+def test_viewers_get_no_secrets(session, settings, alice, bob, factory) -> None:
     """Whose only workspace is somebody else's has an archive of what they may see there."""
     furnish(session, factory, alice, settings)
     begin_write(db.session)
@@ -166,7 +155,7 @@ def test_one_at_a_time(session: Session, settings: Settings, alice: User, bob: U
     first = asked(alice)
     id_, name = first.id, first.file
     assert asked(alice).file == name
-    archive_writer.run(id_, settings)
+    archives.run(id_, settings)
     session.expire_all()
     second = asked(alice)
     assert (second.state, second.file == name) == ("waiting", False)
@@ -187,20 +176,8 @@ def test_after_a_day_it_is_gone(session: Session, settings: Settings, alice: Use
     assert session.scalars(select(Archive)).all() == []
 
 
-def test_whoever_leaves_leaves_no_file(session: Session, settings: Settings, alice: User, bob: User) -> None:
-    row, _ = made(bob, settings)
-    path = archives.path_of(settings.data_dir, row.file)
-    os.utime(path, (0, 0))
-    write(leaving.leave, bob)
-    session.expire_all()
-    assert archives.sweep(session, settings.data_dir) == 1
-    assert not path.exists()
-
-
 @pytest.mark.parametrize("loses", ["secrets", "all"])
-def test_who_has_lost_the_rights_since(
-    session: Session, settings: Settings, alice: User, bob: User, loses: str
-) -> None:
+def test_who_has_lost_the_rights_since(session, settings, alice, bob, loses) -> None:
     """A file that was made before a demotion or a removal is not theirs any more; a new one has less."""
     workspace = session.get_one(Workspace, access_of(bob).workspace_id)
     write(workspaces.add_member, workspace, alice, OWNER)
@@ -219,54 +196,39 @@ def test_who_has_lost_the_rights_since(
     assert (row.workspace_id == workspace.id) is (loses == "secrets")
 
 
-def test_one_of_the_version_before_is_asked_for_again(
-    session: Session, settings: Settings, alice: User
-) -> None:
-    row, _ = made(alice, settings)
-    row.workspace_id = None
-    session.commit()
-    assert archives.find_archive(alice) is None
-
-
-def test_who_leaves_while_it_is_made(
-    session: Session, settings: Settings, bob: User, alice: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_leaves_while_it_is_made(session, settings, bob, alice, monkeypatch) -> None:
     row = asked(bob)
-    monkeypatch.setattr(archive_writer, "TOLD_SECONDS", 0)
+    monkeypatch.setattr(archives, "TOLD_SECONDS", 0)
 
     def members(access: Access, site: str) -> Any:
         write(leaving.leave, db.session.get_one(User, access.user.id))
-        yield archive_writer.Member("a.txt", ["line\n"] * 3)
+        yield archives.Member("a.txt", ["line\n"] * 3)
 
-    monkeypatch.setattr(archive_writer, "members", members)
-    archive_writer.run(row.id, settings)
+    monkeypatch.setattr(archives, "members", members)
+    archives.run(row.id, settings)
     assert list(archives.directory_of(settings.data_dir).iterdir()) == []
 
 
-def test_what_fails_again_and_again_is_given_up(
-    session: Session, settings: Settings, alice: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_fails_again_and_again_is_given_up(session, settings, alice, monkeypatch) -> None:
     row = asked(alice)
 
     def broken(*_: Any) -> Any:
         raise RuntimeError
 
-    monkeypatch.setattr(archive_writer, "members", broken)
+    monkeypatch.setattr(archives, "members", broken)
     for _ in range(archives.TRIES):
         assert archives.unfinished_archives(session, machine_id(settings.data_dir)) == [(row.id, row.user_id)]
         with pytest.raises(RuntimeError):
-            archive_writer.run(row.id, settings)
+            archives.run(row.id, settings)
         session.rollback()
-    archive_writer.run(row.id, settings)
+    archives.run(row.id, settings)
     session.refresh(row)
     assert (row.state, bool(row.problem)) == ("failed", True)
     assert archives.unfinished_archives(session, machine_id(settings.data_dir)) == []
 
 
 @pytest.mark.full
-def test_a_killed_process_is_begun_anew_and_leaves_nothing(
-    session: Session, settings: Settings, alice: User, factory: Any
-) -> None:
+def test_a_killed_process_is_begun_anew_and_leaves_nothing(session, settings, alice, factory) -> None:
     """With the real process, as the worker starts it."""
     for number in range(3):
         factory.link(alice, f"link-{number}")
@@ -286,9 +248,3 @@ def test_a_killed_process_is_begun_anew_and_leaves_nothing(
     session.refresh(row)
     assert row.state == "done"
     assert [path.name for path in Path(draft.parent).iterdir()] == [row.file]
-
-
-def test_ends_a_day_after_it_was_done(alice: User, settings: Settings) -> None:
-    row, _ = made(alice, settings)
-    assert row.done_datetime
-    assert archives.expires_at(row) == row.done_datetime + dt.timedelta(hours=24)

@@ -61,9 +61,7 @@ def test_a_row_whose_handler_is_one_too_many_says_so(session: Session, alice: Us
 
 
 @pytest.mark.parametrize("state", ["checking", "taking"])
-def test_they_are_made_once_and_told_apart_by_their_settings(
-    session: Session, alice: User, take: Take, state: str
-) -> None:
+def test_they_are_made_once_and_told_apart_by_their_settings(session, alice, take, state) -> None:
     off = webhook("off", is_enabled=False)
     table = [row("a", A), row("b", B), row("both", A, B), row("off", off)]
     for count in (4, 0):
@@ -83,11 +81,9 @@ def test_they_are_made_once_and_told_apart_by_their_settings(
     }
 
 
-def test_rows_of_later_steps_find_what_earlier_ones_made(
-    session: Session, alice: User, take: Take, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_of_later_steps_find_what_earlier_ones_made(session, alice, take, monkeypatch) -> None:
     """Also where the signing secret can't be used, so that another one is made."""
-    monkeypatch.setattr("app.import_export.importer.BATCH_SIZE", 1)
+    monkeypatch.setattr("app.import_export.runs.BATCH_SIZE", 1)
     weak = webhook("weak", settings={"secret": "whsec_short"})
     job = take(alice, json.dumps([row(f"{name}{n}", one) for n in range(3) for name, one in (("a", A), ("w", weak))]))  # fmt: skip
     assert (job.made, job.failed) == (6, 0), told(session)
@@ -95,9 +91,7 @@ def test_rows_of_later_steps_find_what_earlier_ones_made(
     assert names == ["shop", "weak"]
 
 
-def test_one_of_the_same_name_with_other_settings_stays_as_it_is(
-    session: Session, alice: User, take: Take, make_handler: Any
-) -> None:
+def test_one_of_the_same_name_with_other_settings_stays_as_it_is(session, alice, take, make_handler) -> None:
     mine = make_handler(alice, type="webhook", name="shop", settings={"webhook": "https://mine.example/", "secret": SECRET})  # fmt: skip
     assert take(alice, json.dumps([row("a", A)])).made == 1
     assert addresses(session) == {"a": ["https://hooks.example/a"]}

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from app.import_export import bookmarks, text_buffer
+from app.import_export.readers import bookmarks, reader
 
 HEAD = """<!DOCTYPE NETSCAPE-Bookmark-file-1>
 <!-- This is an automatically generated file.
@@ -34,7 +34,7 @@ FIREFOX = f"""{HEAD}<DL><p>
 """
 
 
-def read(text: str) -> list[text_buffer.Element]:
+def read(text: str) -> list[reader.Element]:
     return list(bookmarks.elements(io.StringIO(text)))
 
 
@@ -64,7 +64,7 @@ def test_as_a_browser_writes_them() -> None:
 @pytest.mark.parametrize("block", [5, 37, 1000])
 def test_wherever_a_block_ends(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
     whole = read(FIREFOX)
-    monkeypatch.setattr(text_buffer, "BLOCK", block)
+    monkeypatch.setattr(reader, "BLOCK", block)
     assert read(FIREFOX) == whole
 
 
@@ -98,11 +98,11 @@ def test_what_a_file_may_cost() -> None:
     assert found.value and found.value["Folder"] == "x"
     (found,) = read(f'{HEAD}<DT><A HREF="https://a.example/">{"x " * 50_000}</A>')
     assert found.value and len(found.value["Title"]) <= bookmarks.MAX_TEXT
-    assert len(read(HEAD + "<a '\n" * 3_000)) == text_buffer.MAX_BROKEN + 1
+    assert len(read(HEAD + "<a '\n" * 3_000)) == reader.MAX_BROKEN + 1
 
 
 def test_a_file_of_folders_alone_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_buffer, "MAX_STEPS", 100)
+    monkeypatch.setattr(reader, "MAX_STEPS", 100)
     links = '<DT><A HREF="https://a.example/">A</A>' * 200
     (*made, last) = read(HEAD + links + "<DL>" * 150 + links)
-    assert ([one.problem for one in made], last.problem) == ([""] * 200, text_buffer.NOTHING)
+    assert ([one.problem for one in made], last.problem) == ([""] * 200, reader.NOTHING)

@@ -6,17 +6,28 @@ from pathlib import Path
 
 import pytest
 
-from app.import_export import sniff
 from app.import_export.columns import (
     COLUMNS,
     EXPORTED,
+    FACTS,
+    LABELS,
+    NULLS,
+    conventions_of,
+    date_orders,
     guess,
     guess_by_content,
     guess_from_table,
-    left_out,
     normalize_heading,
     origin_of,
 )
+from app.import_export.tables import TableFormat, open_table
+
+
+def table(tmp_path: Path, text: str) -> TableFormat:
+    path = tmp_path / "links.csv"
+    path.write_text(text)
+    return open_table(path)
+
 
 FILES = {
     "YOURLS": ("keyword,url,title,timestamp,ip,clicks", "url", "keyword", "timestamp", "clicks"),
@@ -50,10 +61,6 @@ def test_ours_whatever_the_way_it_is_written() -> None:
     }
 
 
-def test_nothing_known() -> None:
-    assert (guess(["a", "b"]), origin_of(["a", "b"])) == ({}, None)
-
-
 def test_no_heading_means_two_fields_at_once() -> None:
     """Except `url` and whole short links: they are aliases where no other column is."""
     whole = {normalize_heading(word) for word in COLUMNS["short_url"].headings}
@@ -65,6 +72,15 @@ def test_no_heading_means_two_fields_at_once() -> None:
     ]
     assert whole <= set(words)
     assert sorted({word for word in words if words.count(word) > 1}) == ["url"]
+
+
+def test_the_facts_about_services_fit_the_fields() -> None:
+    assert FACTS.keys() == {"whole", "headings", "origins"}
+    assert FACTS["headings"].keys() == LABELS.keys()
+    for one in FACTS["origins"]:
+        assert one.keys() <= {"name", "signs", "meant"}
+        assert one["signs"] and all(word == normalize_heading(word) for sign in one["signs"] for word in sign)
+        assert one.get("meant", {}).keys() <= COLUMNS.keys()
 
 
 CONTENT = {
@@ -104,69 +120,12 @@ def test_as_their_own_programs_write_them(origin: str) -> None:
     assert {"clicks", "datetime", "tags"} <= set(found)
 
 
-def test_yourls_by_its_plugin() -> None:
-    head = ["source", "target", "hits"]
-    assert origin_of(head) == "YOURLS"
-    assert guess(head) == {"location_url": "target", "url": "source", "clicks": "hits"}
-
-
-def test_short_io_by_its_api() -> None:
-    head = ["idString", "shortURL", "originalPath", "path", "originalURL", "title", "clicks", "expiresAt"]
-    found = guess(head)
-    assert origin_of(head) == "Short.io"
-    assert (found["url"], found["short_url"], found["end_date"]) == ("originalPath", "shortURL", "expiresAt")
-
-
 def test_switchys_template_and_other_lists_of_links() -> None:
     """`link` is the short link, unless no other column is the destination."""
     assert guess(["link", "slug"]) == {"location_url": "link", "url": "slug"}
     assert guess(["Link", "Title"]) == {"location_url": "Link", "title": "Title"}
     assert guess(["short link", "title"]) == {"location_url": "short link", "title": "title"}
     assert guess(["link", "long_url"]) == {"location_url": "long_url", "url": "link"}
-
-
-def test_linkly_by_its_table() -> None:
-    head = [
-        "id",
-        "name",
-        "url",
-        "full_url",
-        "domain",
-        "slug",
-        "enabled",
-        "deleted",
-        "clicks_total",
-        "inserted_at",
-    ]
-    found = guess(head)
-    assert origin_of(head) == "Linkly"
-    assert [found[field] for field in ("location_url", "short_url", "url", "title", "is_disabled")] == [
-        "url", "full_url", "slug", "name", "deleted",
-    ]  # fmt: skip
-    assert left_out(head, found) == ["id"]
-
-
-def test_dub_by_its_api() -> None:
-    head = [
-        "id",
-        "domain",
-        "key",
-        "url",
-        "shortLink",
-        "password",
-        "title",
-        "description",
-        "comments",
-        "createdAt",
-    ]
-    found = guess(head)
-    assert origin_of(head) == "Dub"
-    assert [found[field] for field in ("url", "notes", "has_password")] == ["key", "comments", "password"]
-    assert left_out(head, found) == ["id", "description"]
-
-
-def test_a_table_without_a_destination_says_so() -> None:
-    assert "location_url" not in guess(["slug", "title"])
 
 
 IDS: dict[str, tuple[str, bool]] = {
@@ -192,6 +151,47 @@ COLUMNS_CALLED_URL: dict[str, tuple[str, str]] = {
 
 @pytest.mark.parametrize(("cell", "field"), COLUMNS_CALLED_URL.values(), ids=COLUMNS_CALLED_URL)
 def test_what_a_column_called_url_is(tmp_path: Path, cell: str, field: str) -> None:
-    file = tmp_path / "table.csv"
-    file.write_text(f"url,title\n{cell},Spring\n")
-    assert guess_from_table(sniff.open_table(file)) == {field: "url", "title": "title"}
+    assert guess_from_table(table(tmp_path, f"url,title\n{cell},Spring\n")) == {
+        field: "url",
+        "title": "title",
+    }
+
+
+# --- conventions
+
+TABLES = {
+    "aliases": ("keyword,url\nfoo,https://a.example/\n", (True, False)),
+    "aliases with slashes": ("keyword,url\nblog/launch,https://a.example/\nx,\n", (True, False)),
+    "addresses": ("custom link,long url\nbit.ly/foo,https://a.example/\n,https://b.example/\nNULL,https://c.example/\n", (True, True)),
+    "addresses with schemes": ("bitlink,long url\nhttps://bit.ly/foo,https://a.example/\n", (True, True)),
+    "both": ("slug,long url\nhttps://bit.ly/foo,https://a.example/\nblog/launch,https://b.example/\n", (True, False)),
+    "no alias at all": ("keyword,url\n,https://a.example/\n", (True, False)),
+    "JSON has a null of its own": ('[{"slug":"foo","long_url":"https://a.example/"}]', (False, False)),
+    "our own export": (f"{','.join(EXPORTED)}\ndocs.example/foo\n", (False, False)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), TABLES.values(), ids=TABLES)
+def test_conventions(tmp_path: Path, text: str, expected: tuple[bool, bool]) -> None:
+    found = table(tmp_path, text)
+    told = conventions_of(found, guess(found.columns))
+    assert (told.nulls >= NULLS, told.has_addresses) == expected
+
+
+def test_dates_of_all_columns_tell_the_order_together(tmp_path: Path) -> None:
+    found = table(
+        tmp_path, "url,created,expires\nhttps://a.example/,01/02/2026,\nhttps://a.example/,NULL,31/01/2027\n"
+    )
+    assert date_orders(found, {"datetime": "created"}).is_open
+    assert date_orders(found, {"datetime": "created", "end_date": "expires"}).order == "day"
+    assert not date_orders(found, {"title": "created"}).possible
+
+
+@pytest.mark.parametrize("bound", ["MAX_ROWS", "MAX_CHARACTERS"])
+def test_only_so_much_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str) -> None:
+    rows = "".join(f"https://a.example/,{date}\n" for date in ["01/02/2026"] * 100 + ["31/01/2026"])
+    found = table(tmp_path, f"url,created\n{rows}")
+    named = {"datetime": "created"}
+    assert date_orders(found, named).order == "day"
+    monkeypatch.setattr(f"app.import_export.columns.{bound}", 50)
+    assert date_orders(found, named).is_open

@@ -10,7 +10,7 @@ from sqlalchemy.exc import NoResultFound
 from sqlalchemy.orm.exc import ObjectDeletedError
 
 from app.accounts.workspaces import access_of
-from app.import_export import files, importer, rows, runs
+from app.import_export import files, rows, runs
 from app.import_export.models import FailedRow, LinkImport
 from app.links import services
 from app.links.clicks import clicks_of
@@ -83,58 +83,11 @@ def test_short_addresses_as_services_write_them(session, take, alice, factory, t
 
 def test_what_was_off_stays_off(session, take, alice):
     """Archived is not off: such links still redirect at their service."""
-    said = (
-        "Active",
-        "active ",
-        "Archived",
-        "Hidden",
-        "Deleted",
-        "INACTIVE",
-        "disabled",
-        "yes",
-        "0",
-        "",
-        "perhaps",
-    )
+    said = ("Active", "active ", "Archived", "Hidden", "Deleted", "INACTIVE", "disabled", "yes", "0", "", "perhaps")  # fmt: skip
     rows = [f"https://example.com/{n},a{n},{word}" for n, word in enumerate(said)]
     assert counts(take(alice, "\n".join(["destination,slashtag,status", *rows]))) == ("done", 11, 10, 0, 1)
     on = {said[int(one.url[1:])] for one in links(session, alice) if one.is_enabled}
     assert on == {"Active", "active ", "Archived", "Hidden", "yes", ""}
-
-
-def test_rows_without_an_alias_come_once_too(session, take, alice):
-    text = "long_url\nhttps://example.com/a\nhttps://example.com/a\nhttps://example.com/b\n"
-    assert counts(take(alice, text)) == ("done", 3, 2, 1, 0)
-    assert counts(take(alice, text)) == ("done", 3, 0, 3, 0)
-
-
-def test_a_check_says_the_same_and_makes_nothing(session, take, alice):
-    text = SHLINK + ",,spring,,https://example.com/c,,,\n,,api,,javascript:alert(1),,,-1\n"
-    job = take(alice, text, "checking")
-    assert counts(job) == ("checked", 4, 2, 0, 2)
-    assert links(session, alice) == []
-    said = problems(session, job)
-    importer.start(job, "taking")
-    session.commit()
-    runs.run(job.id, settings_of(take))
-    session.refresh(job)
-    assert counts(job) == ("done", 4, 2, 0, 2)
-    assert [line for line, _ in problems(session, job)] == [line for line, _ in said] == [4, 5]
-
-
-def settings_of(take):
-    return next(cell.cell_contents for cell in take.__closure__ if hasattr(cell.cell_contents, "data_dir"))
-
-
-def test_every_problem_of_a_row_at_once(session, take, alice):
-    job = take(
-        alice, "url,location_url,clicks,datetime,title\napi,javascript:alert(1),many,then," + "x" * 200 + "\n"
-    )
-    ((line, found),) = problems(session, job)
-    assert (line, sorted(field for field, _ in found)) == (
-        2,
-        ["clicks", "datetime", "location_url", "title", "url"],
-    )
 
 
 def test_whose_an_address_is(session, take, alice, bob):
@@ -145,17 +98,8 @@ def test_whose_an_address_is(session, take, alice, bob):
     for link in (held, mine):
         services.delete(link)
     session.commit()
-    text = "url,location_url\n" + "".join(
-        f"{url},https://example.com/{to}\n"
-        for url, to in [
-            ("MINE", "mine"),
-            ("mine", "other"),
-            ("his", "mine"),
-            ("held", "x"),
-            ("gone", "x"),
-            ("gone", "y"),
-        ]
-    )
+    rows = ("MINE", "mine"), ("mine", "other"), ("his", "mine"), ("held", "x"), ("gone", "x"), ("gone", "y")
+    text = "url,location_url\n" + "".join(f"{url},https://example.com/{to}\n" for url, to in rows)
     job = take(alice, text)
     assert counts(job) == ("done", 6, 1, 1, 4)
     assert [found[0][1] for _, found in problems(session, job)] == [
@@ -172,12 +116,8 @@ DOMAINS = {
     "of one's own": (OWN % "links.example", False, 0),
     "none": (OWN % "", False, 0),
     "of another site, with another chosen for it": (OWN % "elsewhere.example", True, 0),
-    "of another service, which all its links have": (
-        "address,target,domain\naway,https://a.b/,kutt.it\n",
-        False,
-        0,
-    ),
-}
+    "of another service, which all its links have": ("address,target,domain\naway,https://a.b/,kutt.it\n", False, 0),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "is_chosen", "listed"), DOMAINS.values(), ids=DOMAINS)
@@ -191,23 +131,13 @@ def test_a_domain_that_is_not_here_is_said(session, take, alice, factory, text, 
     assert all(row.is_made for row in found)
 
 
-def test_projects_are_found_or_made(session, take, alice, bob):
-    session.add_all(
-        [
-            Project(**access_of(alice).row_columns, name="Spring"),
-            Project(**access_of(bob).row_columns, name="Summer"),
-        ]
-    )
-    session.commit()
-    take(
-        alice,
-        "location_url,project\nhttps://a.example/,Spring\nhttps://b.example/,Summer\nhttps://c.example/,\n",
-    )
-    assert [link.project and link.project.name for link in links(session, alice)] == [
-        "Spring",
-        "Summer",
-        None,
-    ]
+def test_projects_are_found_or_made(session, take, alice, bob, factory):
+    factory.project(alice, name="Spring")
+    factory.project(bob, name="Summer")
+    rows = ["https://a.example/,Spring", "https://b.example/,Summer", "https://c.example/,"]
+    take(alice, "\n".join(["location_url,project", *rows]))
+    names = [link.project and link.project.name for link in links(session, alice)]
+    assert names == ["Spring", "Summer", None]
     assert session.query(Project).filter_by(user_id=alice.id).count() == 2
 
 
@@ -225,7 +155,7 @@ def test_it_goes_on_where_it_was(session, settings, bring, alice, monkeypatch):
     assert session.get(LinkImport, job.id).position == 200
     other = runs.begin(session.get(LinkImport, job.id), settings)
     assert other.step()
-    with pytest.raises(importer.ImportSuperseded):
+    with pytest.raises(runs.ImportSuperseded):
         begun.step()
     session.rollback()
     runs.run(job.id, settings)

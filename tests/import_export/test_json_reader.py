@@ -7,8 +7,9 @@ import json
 
 import pytest
 
-from app.import_export import json_reader, text_buffer
-from app.import_export.json_reader import cells_of, elements
+from app.import_export.readers import json as json_reader
+from app.import_export.readers import reader
+from app.import_export.readers.json import cells_of, elements
 
 ONE, TWO = {"slug": "one"}, {"slug": "two"}
 PAGE = {"total": 2, "limit": 10, "skip": 0, "data": [ONE, TWO]}
@@ -32,7 +33,7 @@ LISTS = {
 @pytest.mark.parametrize("text", LISTS.values(), ids=LISTS)
 @pytest.mark.parametrize("block", [3, 1 << 16])
 def test_every_way_of_listing(text: str, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_buffer, "BLOCK", block)
+    monkeypatch.setattr(reader, "BLOCK", block)
     found = list(elements(io.StringIO(text)))
     assert ([one.value for one in found], [one.problem for one in found]) == ([ONE, TWO], ["", ""])
 
@@ -43,10 +44,10 @@ def test_a_page_that_is_cut_off_says_so() -> None:
 
 
 def test_what_stands_around_lists_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_buffer, "MAX_STEPS", 100)
+    monkeypatch.setattr(reader, "MAX_STEPS", 100)
     keys = '"a":[1],' * 200
     first, last = elements(io.StringIO('{"data":[{"slug":"one"}],' + keys + '"z":1}'))
-    assert (first.value, last.problem) == (ONE, text_buffer.NOTHING)
+    assert (first.value, last.problem) == (ONE, reader.NOTHING)
 
 
 def test_an_object_may_be_as_long_as_two_pictures_and_no_longer() -> None:
@@ -62,7 +63,7 @@ def test_long_objects_that_are_not_closed_end_reading_sooner(monkeypatch: pytest
     """Each line that opens one costs another reading of all that follows."""
     monkeypatch.setattr(json_reader, "MAX_LINE", 1_000)
     monkeypatch.setattr(json_reader, "MAX_OBJECT", 100_000)
-    monkeypatch.setattr(text_buffer, "BLOCK", 1_000)
+    monkeypatch.setattr(reader, "BLOCK", 1_000)
     found = list(elements(io.StringIO('[\n{"a":[\n' + ("{" * 999 + "\n") * 2_000)))
     assert 1 < len(found) < json_reader.MAX_BROKEN // 50
 

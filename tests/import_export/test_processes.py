@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import http.client
 import os
 import re
 import signal
@@ -12,7 +10,6 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psycopg
@@ -70,29 +67,6 @@ class Visitor:
         )
         assert answer.status_code == 303, answer.text
         return answer.headers["Location"].removeprefix(self.server.url)
-
-    def announce(self, size: int) -> int:
-        """The status of the answer to an upload of `size` bytes before any of them is sent."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=90)
-        cookies = "; ".join(f"{one.name}={one.value}" for one in self.session.cookies)
-        kind, token = "multipart/form-data; boundary=b", self.token("/dashboard/imports/")
-        headers = {"Cookie": cookies, "X-CSRFToken": token, "Content-Type": kind, "Content-Length": str(size)}
-        try:
-            connection.putrequest("POST", "/dashboard/imports/")
-            for name, value in headers.items():
-                connection.putheader(name, value)
-            connection.endheaders()
-            return connection.getresponse().status
-        finally:
-            connection.close()
-
-    def again(self) -> Visitor:
-        """The same session in another window."""
-        other = copy.copy(self)
-        other.session = requests.Session()
-        other.session.trust_env = False
-        other.session.cookies.update(self.session.cookies)
-        return other
 
 
 class Sized:
@@ -176,33 +150,6 @@ def test_sixty_megabytes_and_kill_9(make_server: MakeServer) -> None:
     wait_for(lambda: state(server) == "done", "the end")
     assert ask(server, "SELECT rows, made, known, failed FROM link_import") == [(3_000, 3_000, 0, 0)]
     assert ask(server, "SELECT count(*), count(DISTINCT location_url) FROM link") == [(3_000, 3_000)]
-
-
-def test_the_same_file_from_two_windows(make_server: MakeServer) -> None:
-    """Uploaded and started concurrently, each row makes one link. Too large a file is refused before its body."""
-    server = make_server()
-    owner = Visitor(server)
-    assert owner.announce(2 << 30) == 413
-    assert list((server.data_dir / "imports").glob("*")) == []
-    rows = 400
-    lines = [
-        b"location_url,url\n",
-        *(b"https://example.com/%d,%s\n" % (n, b"a%d" % n * (n % 2)) for n in range(rows)),
-    ]
-    windows = [owner, owner.again()]
-    with ThreadPoolExecutor(2) as both:
-        paths = list(both.map(lambda window: window.upload(iter(lines), sum(map(len, lines))), windows))
-        assert len(set(paths)) == 2
-        named = {"column:location_url": "location_url", "column:url": "url"}
-        list(both.map(lambda window, path: window.post(f"{path}/check", named, path), windows, paths))
-        wait_for(lambda: ask(server, STATES) == [("checked", 2)], "both checks")
-        list(both.map(lambda window, path: window.post(f"{path}/take", {}, path), windows, paths))
-    wait_for(lambda: ask(server, STATES) == [("done", 2)], "both ends")
-    assert ask(server, "SELECT sum(made), sum(known), sum(failed) FROM link_import") == [(rows, rows, 0)]
-    assert ask(server, "SELECT count(*), count(DISTINCT location_url) FROM link") == [(rows, rows)]
-
-
-STATES = "SELECT state, count(*) FROM link_import GROUP BY state"
 
 
 def state(server: Server) -> object:

@@ -13,11 +13,11 @@ from sqlalchemy.orm import Session
 
 from app.accounts.models import User
 from app.accounts.workspaces import access_of
-from app.core.config import Settings
 from app.core.extensions import db
-from app.import_export import exporter, json_reader, row_pictures, runs
-from app.import_export.archive_reader import MAX_PICTURE_BYTES
+from app.import_export import cells, exporter, runs
 from app.import_export.models import FailedRow, LinkImport
+from app.import_export.readers import json as json_reader
+from app.import_export.readers.archive import MAX_PICTURE_BYTES
 from app.links import services
 from app.links.forms import LinkForm
 from app.links.models import Link
@@ -48,19 +48,17 @@ def exported(user: User) -> str:
 @pytest.fixture
 def shown(alice: User, session: Session) -> Link:
     """A link with both pictures."""
-    pictures = {name: Picture(picture(size=(20, number)), "png") for number, name in enumerate(row_pictures.DATA_FIELDS, 1)}  # fmt: skip
+    pictures = {name: Picture(picture(size=(20, number)), "png") for number, name in enumerate(cells.DATA_FIELDS, 1)}  # fmt: skip
     link = services.create(access_of(alice), {"url": "shown", "location_url": TO, **pictures})
     session.commit()
     return link
 
 
 @pytest.mark.databases
-def test_an_export_holds_them_and_an_import_writes_them_anew(
-    session: Session, alice: User, bob: User, shown: Link, take: Take
-) -> None:
+def test_an_export_holds_them_and_an_import_writes_them_anew(session, alice, bob, shown, take) -> None:
     text = exported(alice)
     [row] = json.loads(text)
-    for name, field in row_pictures.DATA_FIELDS.items():
+    for name, field in cells.DATA_FIELDS.items():
         stored = stored_pictures.content(getattr(shown, name))
         assert row[field] == data(stored)
     services.delete_many(access_of(alice).workspace_id, [shown.id])
@@ -68,7 +66,7 @@ def test_an_export_holds_them_and_an_import_writes_them_anew(
     job = take(alice, text)
     assert (job.made, job.failed, session.query(FailedRow).count()) == (1, 0, 0)
     made = session.scalars(sa.select(Link)).one()
-    for name in row_pictures.DATA_FIELDS:
+    for name in cells.DATA_FIELDS:
         assert getattr(made, name) in kept()
         assert getattr(made, name) not in row[name]
 
@@ -77,14 +75,10 @@ def test_other_files_do_not_hold_them(alice: User, shown: Link) -> None:
     csv = "".join(exporter.export(alice.id, {}, "csv", lambda url, _: url))
     assert "_data" not in csv
     [[row]] = exporter.pages(alice.id, (), lambda url, _: url)
-    assert [row[field] for field in row_pictures.DATA_FIELDS.values()] == [None, None], (
-        "the ZIP has them once"
-    )
+    assert [row[field] for field in cells.DATA_FIELDS.values()] == [None, None], "the ZIP has them once"
 
 
-def test_an_export_reads_the_pictures_of_one_row_at_a_time(
-    session: Session, alice: User, shown: Link, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_export_reads_the_pictures_of_one_row_at_a_time(session, alice, shown, monkeypatch) -> None:
     services.create(access_of(alice), {"url": "other", "location_url": TO})
     session.commit()
     read: list[str] = []
@@ -102,28 +96,17 @@ def test_a_picture_that_is_gone_or_too_large_is_left_out(alice: User, shown: Lin
     stored_pictures.lose(f"uploads/{shown.cloaking_favicon}")
     stored_pictures.overwrite(str(shown.cloaking_opengraph), bytes(MAX_PICTURE_BYTES + 1))
     [row] = json.loads(exported(alice))
-    assert [row[field] for field in row_pictures.DATA_FIELDS.values()] == [None, None]
+    assert [row[field] for field in cells.DATA_FIELDS.values()] == [None, None]
 
 
 LARGEST = {"cloaking_favicon": 512 * 1024, "cloaking_opengraph": MAX_PICTURE_BYTES}
 
 
 def test_an_object_holds_two_of_the_largest_pictures_beside_all_else() -> None:
-    limits = {name: getattr(LinkForm, name).kwargs["most_bytes"] for name in row_pictures.DATA_FIELDS}
+    limits = {name: getattr(LinkForm, name).kwargs["most_bytes"] for name in cells.DATA_FIELDS}
     assert limits == LARGEST
-    row = {field: data(bytes(LARGEST[name])) for name, field in row_pictures.DATA_FIELDS.items()}
+    row = {field: data(bytes(LARGEST[name])) for name, field in cells.DATA_FIELDS.items()}
     assert len(json.dumps(row)) + json_reader.MAX_LINE < json_reader.MAX_OBJECT
-
-
-def test_two_of_the_largest_pictures_come_in(session: Session, alice: User, take: Take) -> None:
-    """PNGs with a text of that length, which the helper leaves out."""
-    row = {
-        field: data(picture() + bytes(LARGEST[name] - len(picture())))
-        for name, field in row_pictures.DATA_FIELDS.items()
-    }
-    job = take(alice, table({"url": "a", "notes": "\U0001f600", **row}))
-    assert (job.made, job.failed) == (1, 0), [one.problems for one in session.scalars(sa.select(FailedRow))]
-    assert len(kept()) == 2
 
 
 GOOD = data(picture())
@@ -151,9 +134,7 @@ BAD: dict[str, tuple[str, str]] = {
 
 @pytest.mark.databases
 @pytest.mark.parametrize("state", [pytest.param("checking", marks=pytest.mark.full), "taking"])
-def test_a_bad_one_is_a_failed_row_and_leaves_nothing(
-    session: Session, alice: User, take: Take, state: str
-) -> None:
+def test_a_bad_one_is_a_failed_row_and_leaves_nothing(session, alice, take, state) -> None:
     """All of them in one file, between two good rows."""
     rows = [{"url": f"n{number}", "cloaking_favicon_data": text} for number, (text, _) in enumerate(BAD.values())]  # fmt: skip
     text = table({"url": "first", "cloaking_favicon_data": GOOD}).removesuffix("]")
@@ -172,15 +153,7 @@ def test_a_bad_one_is_a_failed_row_and_leaves_nothing(
     assert sum(len(cell) for row in found for cell in row.cells) < 100 * len(BAD), "none of it is stored"
 
 
-def test_without_its_name_it_is_the_picture_all_the_same(session: Session, alice: User, take: Take) -> None:
-    job = take(alice, table({"url": "a", "cloaking_favicon_data": GOOD}))
-    assert (job.made, job.failed) == (1, 0)
-    assert session.scalars(sa.select(Link.cloaking_favicon)).one()
-
-
-def test_a_row_with_pictures_ends_its_step(
-    session: Session, alice: User, settings: Settings, bring: Take
-) -> None:
+def test_a_row_with_pictures_ends_its_step(session, alice, settings, bring) -> None:
     """Each may take a minute, and memory holds the pictures of one row."""
     rows = [{"url": f"n{n}", "cloaking_favicon_data": GOOD if n % 2 else None} for n in range(6)]
     taking = runs.begin(bring(alice, table(*rows)), settings)
@@ -188,9 +161,7 @@ def test_a_row_with_pictures_ends_its_step(
     assert [len(taking.next_rows()) for _ in range(4)] == [2, 2, 2, 0]
 
 
-def test_the_same_row_with_and_without_them_is_one_link(
-    session: Session, alice: User, shown: Link, take: Take
-) -> None:
+def test_the_same_row_with_and_without_them_is_one_link(session, alice, shown, take) -> None:
     """An older export has the names alone. Moved to another alias, a link would come a second time otherwise."""
     rows = json.loads(exported(alice))
     services.delete_many(access_of(alice).workspace_id, [shown.id])
@@ -198,7 +169,7 @@ def test_the_same_row_with_and_without_them_is_one_link(
     assert take(alice, json.dumps(rows)).made == 1
     services.update(session.scalars(sa.select(Link)).one(), {"url": "moved"})
     session.commit()
-    new = {"project_color", "handler_settings", *row_pictures.DATA_FIELDS.values()}
+    new = {"project_color", "handler_settings", *cells.DATA_FIELDS.values()}
     older = [{name: value for name, value in row.items() if name not in new} for row in rows]
     job = take(alice, json.dumps(older))
     assert (job.made, job.known, job.failed) == (0, 1, 0)

@@ -16,7 +16,7 @@ from app.cli.transfer import STEP_SECONDS, ImportTurn
 from app.core.clock import now
 from app.core.database import engine_options, prepare_engine
 from app.core.machine import machine_id
-from app.import_export import archives, files, importer, runs
+from app.import_export import archives, files, runs
 from app.import_export.models import LinkImport
 from app.jobs.subprocesses import Archiver, Importer, ProgramRunner
 from app.notifications.models import SystemEmail
@@ -32,13 +32,13 @@ class Died(BaseException):
 @pytest.fixture
 def dying(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Makes reading a row kill the process. Calling the fixture's value ends that."""
-    read = importer.outcome_of
+    read = runs.read_row
 
     def die(*_: object) -> None:
         raise Died
 
-    monkeypatch.setattr(importer, "outcome_of", die)
-    return lambda: monkeypatch.setattr(importer, "outcome_of", read)
+    monkeypatch.setattr(runs, "read_row", die)
+    return lambda: monkeypatch.setattr(runs, "read_row", read)
 
 
 def run(job: LinkImport, settings) -> None:
@@ -71,7 +71,7 @@ def test_an_import_that_dies_three_times_has_failed_with_words(session, settings
 
 
 def test_an_import_that_moves_between_deaths_goes_on(session, settings, bring, alice, dying, monkeypatch):
-    monkeypatch.setattr(importer, "BATCH_SIZE", 10)
+    monkeypatch.setattr(runs, "BATCH_SIZE", 10)
     job = bring(alice, TABLE)
     run(job, settings)
     run(job, settings)
@@ -191,7 +191,7 @@ def ends(runner: ProgramRunner) -> None:
 @pytest.mark.parametrize("how", EXIT)
 def test_a_process_that_fails_keeps_nobody_waiting(
     session, settings, engine, bring, alice, bob, make_user, programs, kind, how
-):
+) -> None:
     users = [alice, bob, make_user("carol@example.com"), make_user("dave@example.com")]
     if kind is Importer:
         ids = [bring(user, TABLE).id for user in users]
@@ -222,19 +222,3 @@ def test_one_process_for_each_owner(settings, engine, session, bring, alice, bob
     processes = [running.process for running in runner.running.values()]
     runner.stop(60)
     assert [process.wait(60) for process in processes] == [-signal.SIGTERM] * 2
-
-
-def test_errors_are_backed_off_and_go_when_it_works_again(settings, engine, session, bring, alice, programs):
-    job = bring(alice, TABLE)
-    programs[job.id] = EXIT["fails"]
-    runner = Importer(engine, settings)
-    runner.errors.first_seconds = 0.0
-    for _ in range(3):
-        runner.turn()
-        ends(runner)
-    runner.errors.first_seconds = 60.0
-    runner.turn()
-    ends(runner)
-    runner.turn()
-    assert not runner.running
-    assert runner.errors.backed_off(int) == [job.id]

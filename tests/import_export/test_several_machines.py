@@ -16,7 +16,7 @@ from app.accounts.models import User
 from app.core.clock import now
 from app.core.config import Settings
 from app.core.machine import machine_id
-from app.import_export import archive_writer, archives, cleanup, files, importer, runs, shared_files
+from app.import_export import archives, files, runs, services
 from app.import_export.models import Archive, FilePart, LinkImport
 from app.links.models import Link
 
@@ -36,7 +36,7 @@ def other(settings: Settings, tmp_path: Path) -> Settings:
 def job(session: Session, settings: Settings, bring: Callable[..., LinkImport], alice: User) -> LinkImport:
     """An import that was uploaded on the first machine."""
     job = bring(alice, TABLE)
-    shared_files.store(session, files.path_of(settings.data_dir, job.file))
+    files.store(session, files.path_of(settings.data_dir, job.file))
     return job
 
 
@@ -51,9 +51,7 @@ def state_of(session: Session, job: LinkImport) -> tuple[str, int]:
     return job.state, job.made
 
 
-def test_an_import_runs_on_a_machine_that_has_not_its_file(
-    session: Session, job: LinkImport, settings: Settings, other: Settings
-) -> None:
+def test_an_import_runs_on_a_machine_that_has_not_its_file(session, job, settings, other) -> None:
     shutil.rmtree(files.directory_of(settings.data_dir))  # the first machine is gone
     assert [one.id for one in runs.unfinished_imports(session, other.data_dir)] == [job.id]
     runs.run(job.id, other)
@@ -62,28 +60,20 @@ def test_an_import_runs_on_a_machine_that_has_not_its_file(
 
 
 @pytest.mark.parametrize("size", [0, 1, 1000, 1001, 3000])
-def test_a_file_comes_whole_with_its_zip(
-    size: int, session: Session, settings: Settings, other: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(shared_files, "PART_BYTES", 1000)
+def test_a_file_comes_whole(size, session, settings, other, monkeypatch) -> None:
+    monkeypatch.setattr(files, "PART_BYTES", 1000)
     here = files.new_file(settings.data_dir)
-    contents = {here: b"x" * size, files.archive_of(here): b"y" * size}
-    for path, content in contents.items():
-        path.write_bytes(content)
-    shared_files.store(session, here)
-    for path, content in contents.items():
-        there = files.directory_of(other.data_dir) / path.name
-        assert not there.exists()
-        assert shared_files.fetch(session, there)
-        assert there.read_bytes() == content
-        assert there.stat().st_mode & 0o777 == 0o600
-        assert [each for each in there.parent.iterdir() if each.name.startswith(".")] == []
+    here.write_bytes(b"x" * size)
+    files.store(session, here)
+    there = files.directory_of(other.data_dir) / here.name
+    assert files.fetch(session, there)
+    assert there.read_bytes() == here.read_bytes()
+    assert there.stat().st_mode & 0o777 == 0o600
+    assert [each for each in there.parent.iterdir() if each.name.startswith(".")] == []
 
 
-def test_a_file_that_is_half_stored_is_not_there(
-    session: Session, settings: Settings, other: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(shared_files, "PART_BYTES", 10)
+def test_a_file_that_is_half_stored_is_not_there(session, settings, other, monkeypatch) -> None:
+    monkeypatch.setattr(files, "PART_BYTES", 10)
     here = files.new_file(settings.data_dir)
     here.write_bytes(b"x" * 25)
 
@@ -91,16 +81,16 @@ def test_a_file_that_is_half_stored_is_not_there(
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        shared_files.store(session, here, after_part=die)
+        files.store(session, here, after_part=die)
     there = files.directory_of(other.data_dir) / here.name
-    assert not shared_files.is_there(session, there)
-    assert not shared_files.fetch(session, there)
+    assert not files.is_there(session, there)
+    assert not files.fetch(session, there)
 
 
 def test_a_running_import_is_left_alone_by_other_machines_until_its_lease_ends(
-    session: Session, job: LinkImport, settings: Settings, other: Settings, monkeypatch: pytest.MonkeyPatch
+    session, job, settings, other, monkeypatch
 ) -> None:
-    monkeypatch.setattr(importer, "BATCH_SIZE", 10)
+    monkeypatch.setattr(runs, "BATCH_SIZE", 10)
     runs.begin_try(job, settings)
     taking = runs.begin(job, settings)
     assert taking and taking.step()  # and here its machine dies
@@ -117,79 +107,50 @@ def test_a_running_import_is_left_alone_by_other_machines_until_its_lease_ends(
     assert lines(session) == 30
 
 
-def test_an_import_that_gives_way_is_free_for_all(
-    session: Session, job: LinkImport, settings: Settings, other: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(importer, "BATCH_SIZE", 10)
-    runs.run(job.id, settings, is_over=lambda: True)
-    assert [one.id for one in runs.unfinished_imports(session, other.data_dir)] == [job.id]
-
-
 def asked(session: Session, user: User) -> Archive:
     archives.ask(user, "https://go.example")
     session.commit()
     return session.scalars(select(Archive)).one()
 
 
-def test_an_archive_can_be_downloaded_from_another_machine(
-    session: Session, alice: User, settings: Settings, other: Settings
-) -> None:
+def test_an_archive_can_be_downloaded_from_another_machine(session, alice, settings, other) -> None:
     row = asked(session, alice)
-    archive_writer.run(row.id, settings)
+    archives.run(row.id, settings)
     made = archives.path_of(settings.data_dir, row.file)
     there = archives.path_of(other.data_dir, row.file)
-    assert shared_files.is_there(session, there)
+    assert files.is_there(session, there)
     assert not there.exists()
-    assert shared_files.fetch(session, there)
+    assert files.fetch(session, there)
     assert there.read_bytes() == made.read_bytes()
 
 
-def test_one_machine_makes_an_archive(
-    session: Session, alice: User, settings: Settings, other: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_machine_makes_an_archive(session, alice, settings, other, monkeypatch) -> None:
     row = asked(session, alice)
     made: list[str] = []
 
-    def members(*_: object) -> list[archive_writer.Member]:
+    def members(*_: object) -> list[archives.Member]:
         if not made:
             made.append("first")
             assert archives.unfinished_archives(session, machine_id(other.data_dir)) == []
-            archive_writer.run(row.id, other)  # it has looked a moment earlier
-        return [archive_writer.Member("a.txt", ["line\n"])]
+            archives.run(row.id, other)  # it has looked a moment earlier
+        return [archives.Member("a.txt", ["line\n"])]
 
-    monkeypatch.setattr(archive_writer, "members", members)
-    archive_writer.run(row.id, settings)
+    monkeypatch.setattr(archives, "members", members)
+    archives.run(row.id, settings)
     session.refresh(row)
     assert (row.state, row.tries, row.who) == ("done", 1, machine_id(settings.data_dir))
     assert not archives.path_of(other.data_dir, row.file).exists()
 
 
-def test_an_archive_whose_machine_died_is_made_by_another(
-    session: Session, alice: User, settings: Settings, other: Settings
-) -> None:
+def test_parts_go_when_nothing_needs_them(session, job, settings, alice) -> None:
     row = asked(session, alice)
-    row.state, row.who, row.lease = archives.MAKING, "gone", now() + archives.LEASE
-    session.commit()
-    assert archives.unfinished_archives(session, machine_id(other.data_dir)) == []
-    row.lease = now() - dt.timedelta(seconds=1)
-    session.commit()
-    assert archives.unfinished_archives(session, machine_id(other.data_dir)) == [(row.id, alice.id)]
-    archive_writer.run(row.id, other)
-    session.refresh(row)
-    assert row.state == archives.DONE
-
-
-def test_parts_go_when_nothing_needs_them(
-    session: Session, job: LinkImport, settings: Settings, alice: User
-) -> None:
-    row = asked(session, alice)
-    archive_writer.run(row.id, settings)
+    archives.run(row.id, settings)
     session.execute(update(FilePart).values(datetime=now() - dt.timedelta(hours=2)))
     session.commit()
-    cleanup.tidy(session, settings.data_dir)
+    services.tidy(session, settings.data_dir)
     assert sorted(session.scalars(select(FilePart.file))) == sorted([job.file, row.file])
     runs.run(job.id, settings)
     session.delete(row)
     session.commit()
-    cleanup.tidy(session, settings.data_dir)
+    services.tidy(session, settings.data_dir)
     assert session.scalars(select(FilePart.file)).all() == []

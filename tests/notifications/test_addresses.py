@@ -13,8 +13,6 @@ from app.accounts.models import User, Workspace
 from app.accounts.workspaces import access_of
 from app.core.config import Settings
 from app.core.extensions import db
-from app.import_export import emails
-from app.import_export.models import LinkImport
 from app.notifications import system_email
 from app.notifications.addresses import without_addresses
 from app.notifications.mail import compose_email
@@ -104,10 +102,7 @@ def typed_into_a_new_address(mail: SecurityMail, alice: User) -> None:
 
 
 def typed_into_the_name_of_a_file(mail: SecurityMail, alice: User) -> None:
-    job = LinkImport(**access_of(alice).row_columns, name="evil.example/x", file="1.csv", state="failed")
-    db.session.add(job)
-    db.session.flush()
-    emails.tell_failed(mail.session, job, mail.settings)
+    mail.import_failed(alice, 1, "evil.example/x", 0)
 
 
 WAYS = [typed_into_a_passkey, typed_into_a_new_address, typed_into_the_name_of_a_file]

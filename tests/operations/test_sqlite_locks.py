@@ -30,7 +30,7 @@ from app.core.extensions import db
 from app.core.file_copies import remove_old_copies
 from app.core.poll_loop import quiet_database
 from app.import_export.exporter import KINDS, export
-from app.import_export.sniff import open_table
+from app.import_export.tables import open_table
 from app.jobs import maintenance
 from app.journal.reader import read
 from app.journal.segments import directory_of, list_segments

@@ -16,8 +16,7 @@ from app.core.errors import FieldError, Invalid
 from app.core.extensions import db
 from app.events.subscriptions.ending import end_of_user
 from app.i18n.messages import lazy_gettext as _l
-from app.import_export.models import Archive, LinkImport
-from app.import_export.services import UNFINISHED
+from app.import_export.models import UNFINISHED, Archive, LinkImport
 from app.links.models import PlanChange
 from app.notifications.models import SystemEmail
 from app.notifications.outbox import end_pending

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, cast
 
 from sqlalchemy import ColumnElement, Table, delete, insert, select, tuple_, update
@@ -27,8 +26,7 @@ from app.core.config import Settings
 from app.core.database import PersonalRow, begin_write
 from app.core.error_boundary import ErrorBoundary
 from app.events.models import EventDraft
-from app.import_export import shared_files
-from app.import_export.files import archive_of, path_of
+from app.import_export import files
 from app.import_export.models import FailedRow, LinkImport, PreviewRow
 from app.links import previous_uploads, trash_purge, uploads
 from app.links.history import PICTURES
@@ -214,11 +212,11 @@ def remove_preview_rows(session: Session, _settings: Settings, workspace_id: int
 
 def remove_tables(session: Session, settings: Settings, workspace_id: int) -> int:
     """Removes the files of imports. A process that still reads one finds its import ended."""
-    files = session.scalars(select(LinkImport.file).where(LinkImport.workspace_id == workspace_id)).all()
+    names = session.scalars(select(LinkImport.file).where(LinkImport.workspace_id == workspace_id)).all()
     session.rollback()
-    shared_files.remove(session, [each for name in files for each in (name, archive_of(Path(name)).name)])
-    for name in files:
-        path_of(settings.data_dir, name).unlink(missing_ok=True)
+    files.remove(session, names)
+    for name in names:
+        files.path_of(settings.data_dir, name).unlink(missing_ok=True)
     return 0
 
 

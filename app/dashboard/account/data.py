@@ -28,7 +28,7 @@ from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.i18n import language
 from app.i18n.messages import gettext as _
-from app.import_export import archives, shared_files
+from app.import_export import archives, files
 from app.import_export.models import Archive
 from app.web import application, urls
 
@@ -46,7 +46,7 @@ def show() -> ResponseReturnValue:
 
 def download() -> dict[str, Any]:
     row = archives.find_archive(signed_in_user())
-    if row is not None and row.state == archives.DONE and not shared_files.is_there(db.session, path_of(row)):
+    if row is not None and row.state == archives.DONE and not files.is_there(db.session, path_of(row)):
         row = None  # backups leave the downloads out: after a restore the row is there without its file
     return {
         "archive": row,
@@ -80,7 +80,7 @@ def file() -> ResponseReturnValue:
         abort(404)
     path = path_of(row)
     name = f"waypost-{(row.done_datetime or clock.now()):%Y-%m-%d}.zip"
-    if not shared_files.fetch(db.session, path):  # another machine may have made it
+    if not files.fetch(db.session, path):  # another machine may have made it
         abort(404)
     note_export("archive.downloaded", row.workspace_id)
     return send_file(path, mimetype="application/zip", as_attachment=True, download_name=name, max_age=0)

@@ -15,7 +15,7 @@ from app.i18n.messages import lazy_gettext as _l
 from app.import_export import preview, services
 from app.import_export.columns import COLUMNS
 from app.import_export.models import FailedRow, LinkImport, PreviewRow
-from app.import_export.row_cells import DATES, ONLY_NEW
+from app.import_export.rows import DATES, ONLY_NEW
 from app.links.history import PICTURES
 from app.links.schema import SETTINGS
 from app.links.setting import LinkSetting

@@ -29,12 +29,12 @@ from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.workspace import current_access, may_use, workspace_id
 from app.i18n.messages import gettext as _
-from app.import_export import columns, dates, files, importer, services, shared_files
-from app.import_export.conventions import date_orders
+from app.import_export import columns, dates, files, services
+from app.import_export.cells import hide_secrets
 from app.import_export.files import require_room
-from app.import_export.link_passwords import hide_secrets
-from app.import_export.models import LinkImport
-from app.import_export.sniff import TableFormat, UnreadableTable, open_table
+from app.import_export.models import UNFINISHED, LinkImport
+from app.import_export.readers.reader import UnreadableTable
+from app.import_export.tables import TableFormat, open_table
 from app.web import application
 from app.web.body import read_list_query
 
@@ -66,7 +66,7 @@ def bring() -> ResponseReturnValue:
         if name is None:
             return show_list(_("Choose a file first."), 422)
         looked = services.look(path, is_hasty=True)
-        shared_files.store(db.session, path)
+        files.store(db.session, path)
         begin_write(db.session)
         job = services.bring(current_access(), path, name, looked, request.host)
     except Invalid as invalid:
@@ -115,7 +115,7 @@ def naming(job: LinkImport, errors: Sequence[FieldError] = (), status: int = 200
         labels=labels(),
         errors=errors,
         origin=columns.origin_of(table.columns),
-        orders=date_orders(table, job.columns),
+        orders=columns.date_orders(table, job.columns),
         order_labels=order_labels(),
     )
 
@@ -131,7 +131,7 @@ def check(id: int) -> ResponseReturnValue:
     job, table = get_own_import(id), table_of(get_own_import(id))
     if table is None:
         abort(404)
-    orders = date_orders(table, {field: column for column, field in fields.items()})
+    orders = columns.date_orders(table, {field: column for column, field in fields.items()})
     begin_write(db.session)
     reread(db.session, job)
     try:
@@ -148,7 +148,7 @@ def check(id: int) -> ResponseReturnValue:
         found = naming(job, invalid.errors, 422)
         db.session.rollback()
         return found
-    importer.start(job, "checking")
+    services.start(job, "checking")
     db.session.commit()
     return redirect_to_import(job)
 
@@ -156,13 +156,13 @@ def check(id: int) -> ResponseReturnValue:
 @blueprint.post("/imports/<int:id>/take", endpoint="imports_take_write")
 def take(id: int) -> ResponseReturnValue:
     """Have the worker create and change the links. The page may be closed."""
-    return apply_change(id, "checked", lambda job: importer.start(job, "taking"))
+    return apply_change(id, "checked", lambda job: services.start(job, "taking"))
 
 
 @blueprint.post("/imports/<int:id>/columns", endpoint="imports_columns_write")
 def name_anew(id: int) -> ResponseReturnValue:
     """Go back to the choice of columns."""
-    return apply_change(id, "checked", lambda job: importer.start(job, "new"))
+    return apply_change(id, "checked", lambda job: services.start(job, "new"))
 
 
 @blueprint.post("/imports/<int:id>/end", endpoint="imports_end_write")
@@ -175,7 +175,7 @@ def apply_change(id: int, state: str | None, change: Callable[[LinkImport], None
     begin_write(db.session)
     job = get_own_import(id)
     reread(db.session, job)
-    if job.state == state or (state is None and job.state in services.UNFINISHED):
+    if job.state == state or (state is None and job.state in UNFINISHED):
         change(job)
         db.session.commit()
     return redirect_to_import(job)
@@ -210,7 +210,7 @@ def order_labels() -> dict[str, str]:
 def table_of(job: LinkImport) -> TableFormat | None:
     path = files.path_of(application.settings().data_dir, job.file)
     try:
-        shared_files.fetch(db.session, path)
+        files.fetch(db.session, path)
         return open_table(path)
     except (OSError, UnreadableTable, Invalid):
         return None

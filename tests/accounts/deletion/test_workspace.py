@@ -29,7 +29,8 @@ from app.core.clock import now
 from app.core.config import Settings
 from app.core.errors import NotFound
 from app.core.extensions import db
-from app.import_export import archive_writer, archives, shared_files
+from app.import_export import archives
+from app.import_export.files import sweep
 from app.import_export.models import Archive, FilePart, LinkImport
 from app.input.blocks import BLOCK_BITS
 from app.jobs.maintenance import prune_changes
@@ -135,7 +136,7 @@ def test_what_waits_ends(
     write(post_invitation, session, row, alice, "https://go.example/join")
     write(archives.ask, alice, "https://go.example")
     archive = session.scalars(select(Archive)).one()
-    archive_writer.run(archive.id, settings)
+    archives.run(archive.id, settings)
     assert archives.find_archive(alice)
     gone(access_of(alice))
     session.expire_all()
@@ -250,7 +251,7 @@ def fill(session: Session, settings: Settings, factory: Factory, user: User) -> 
     row, _ = write(member_invitations.invite, access, f"{MARK}@example.com", VIEWER)
     write(post_invitation, session, row, user, "https://go.example/join")
     write(archives.ask, user, "https://go.example")
-    archive_writer.run(session.scalars(select(Archive.id)).one(), settings)
+    archives.run(session.scalars(select(Archive.id)).one(), settings)
     visits = load(20, now() - dt.timedelta(days=1), 1, {access.workspace_id: [first.id]}, Random(9))
     take_in(
         settings, [visit._replace(referrer_host=f"{MARK}.example", referrer_path="/") for visit in visits]
@@ -265,7 +266,7 @@ def tidy(session: Session, settings: Settings) -> None:
         pass
     session.execute(update(FilePart).values(datetime=now() - dt.timedelta(days=9)))
     session.commit()
-    shared_files.sweep(session)
+    sweep(session)
     engine = open_engine(settings)
     for _ in remove_unused(engine):
         pass

@@ -12,7 +12,7 @@ import pytest
 
 from app.accounts.workspaces import access_of
 from app.dashboard.imports import upload as imports_upload
-from app.import_export import files, link_passwords, runs
+from app.import_export import cells, files, runs
 from app.import_export.models import FailedRow, LinkImport
 from app.links import services
 from app.links.models import Link
@@ -87,7 +87,7 @@ def test_links_without_their_passwords_are_listed_and_failed_rows_apart(desk, se
     page = desk.get(f"/imports/{job.id}").text
     assert (job.made, job.failed) == (1, 1)
     assert "Links that need a look" in page
-    assert str(link_passwords.SWITCHED_OFF) in html.unescape(page)
+    assert str(cells.SWITCHED_OFF) in html.unescape(page)
     assert "a · https://example.com/" in page
     assert "Rows that are wrong" in page
     file = f"/imports/{job.id}/failed.csv"
@@ -95,7 +95,7 @@ def test_links_without_their_passwords_are_listed_and_failed_rows_apart(desk, se
     assert failed[0] == "b"
     assert "$x" not in ",".join(failed)
     assert session.query(FailedRow).filter_by(is_made=False).one().cells == [
-        "b", "x:y", "", link_passwords.HIDDEN,
+        "b", "x:y", "", cells.HIDDEN,
     ]  # fmt: skip
 
 

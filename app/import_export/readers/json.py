@@ -15,9 +15,15 @@ from typing import Any, TextIO
 from app.core.csv_files import escape_text
 from app.i18n.messages import lazy_digits
 from app.i18n.messages import lazy_gettext as _l
-from app.import_export.cell_text import storable
-from app.import_export.csv_reader import MAX_LINE
-from app.import_export.text_buffer import MAX_BROKEN, Broken, Element, TextBuffer
+from app.import_export.readers.reader import (
+    MAX_BROKEN,
+    MAX_LINE,
+    Broken,
+    Element,
+    FormatReader,
+    TextBuffer,
+    storable,
+)
 
 LIST_KEYS = frozenset({"data", "links", "shortUrls", "short_urls", "results", "result", "items", "urls"})
 MAX_OBJECT = 10_000_000  # characters: those of a line, and 7.7 million of two pictures in base64
@@ -232,3 +238,8 @@ def cell_of(value: Any) -> str:
     if value is None or value in ([], {}):
         return ""
     return json.dumps(value, ensure_ascii=False)
+
+
+READER = FormatReader(
+    lambda head: head.lstrip()[:1] in {"[", "{"}, elements, _l("There is no list of links in this JSON.")
+)

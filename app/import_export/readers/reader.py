@@ -1,22 +1,28 @@
-"""A text that is read in pieces, and the elements that the readers of such texts return.
+"""What the readers of all formats share: what they yield, and a text that is read in pieces.
 
 However large a file is, only the part that is being read is in memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from app.i18n.messages import lazy_digits
 from app.i18n.messages import lazy_gettext as _l
-from app.import_export.csv_reader import MAX_LINE
 
+MAX_LINE = 2_000_000  # characters; all fields of a link take less than half of it
 BLOCK = 1 << 16
 MAX_BROKEN = 1_000  # unreadable values: each may cost another reading of the same MAX_LINE characters
 MAX_STEPS = 200_000  # tags, keys or statements that are skipped between two links
 NOTHING = _l("Much of this file can't be used, so reading stops here.")
 TOO_LONG = _l("This has more than %(most)s characters.", most=lazy_digits(MAX_LINE))
+
+
+class UnreadableTable(Exception):
+    """The file can't be read as a table. The text says why, for its owner."""
 
 
 class Element(NamedTuple):
@@ -25,6 +31,24 @@ class Element(NamedTuple):
     line: int
     value: Mapping[str, Any] | None
     problem: str = ""
+
+
+def open_text(path: Path, encoding: str) -> TextIO:
+    return path.open(encoding=encoding, errors="replace", newline="")
+
+
+@dataclass(frozen=True)
+class FormatReader:
+    """A format that is no table of separated values.
+
+    `recognises` decides by the beginning of the text, `elements` yields the links of a file that is open at
+    its beginning, `nothing` is told where there are none.
+    """
+
+    recognises: Callable[[str], bool]
+    elements: Callable[[TextIO], Iterator[Element]]
+    nothing: str
+    open: Callable[[Path, str], TextIO] = open_text
 
 
 class Broken(Exception):
@@ -74,3 +98,8 @@ class TextBuffer:
     def require_short(self, length: int, problem: str = TOO_LONG, limit: int = MAX_LINE) -> None:
         if length > limit:
             raise Broken(problem)
+
+
+def storable(text: str) -> str:
+    """The text without NUL and lone surrogates, which no database or response can contain."""
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()

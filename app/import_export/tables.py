@@ -1,4 +1,4 @@
-"""Opens the files that owners bring: tables of separated values, JSON, SQL dumps of YOURLS, bookmarks.
+"""Opens the files that owners bring: tables of separated values, and the formats of `readers`.
 
 They may have any of many encodings. Tables may have commas, semicolons, tabs or bars, headings or none, and
 quotes that are never closed. A row that can't be read has a problem, and the next one is read.
@@ -8,34 +8,27 @@ from __future__ import annotations
 
 import codecs
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple, TextIO
+from typing import NamedTuple
 
 from app.i18n.messages import lazy_digits
 from app.i18n.messages import lazy_gettext as _l
-from app.import_export import bookmarks, json_reader, sql_reader
-from app.import_export.csv_reader import Lines, nonempty_records, whole_lines
-from app.import_export.json_reader import cells_of
-from app.import_export.text_buffer import Element
+from app.import_export.readers import archive, bookmarks, csv, json, sql
+from app.import_export.readers.reader import FormatReader, UnreadableTable, open_text
 
 MAX_COLUMNS = 100
 DELIMITERS = ",;\t|"
-# values of `delimiter` for files that are no tables
-JSON, SQL, BOOKMARKS = "json", "sql", "bookmarks"
-READERS: Mapping[str, Callable[[TextIO], Iterator[Element]]] = MappingProxyType(
-    {JSON: json_reader.elements, SQL: sql_reader.elements, BOOKMARKS: bookmarks.elements}
+ARCHIVE = "zip"
+# in the order in which they are asked whether they recognise a file
+READERS: Mapping[str, FormatReader] = MappingProxyType(
+    {"json": json.READER, "bookmarks": bookmarks.READER, "sql": sql.READER, ARCHIVE: archive.READER}
 )
-NO_LINKS = {
-    JSON: _l("There is no list of links in this JSON."),
-    SQL: _l("There are no links of YOURLS in this SQL dump."),
-    BOOKMARKS: _l("There are no bookmarks in this file."),
-}
 BLOCK = 1 << 20
-# of a file that is no table: the names in this much of it are its columns
+# of a file that is no table of separated values: the names in this much of it are its columns
 HEAD_OBJECTS = 20_000
 HEAD_CHARACTERS = 8_000_000
 MARKS = {
@@ -45,10 +38,6 @@ MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-
-
-class UnreadableTable(Exception):
-    """The file can't be read as a table. The text says why, for its owner."""
 
 
 class TableRow(NamedTuple):
@@ -62,31 +51,43 @@ class TableRow(NamedTuple):
 
 @dataclass(frozen=True)
 class TableFormat:
-    """The format of a file. `columns` are its headings, or `Column 1` … where it has none."""
+    """The format of a file. `kind` is one of `READERS`, or a delimiter.
+
+    `columns` are its headings, or `Column 1` … where it has none.
+    """
 
     path: Path
     encoding: str
-    delimiter: str
+    kind: str
     columns: tuple[str, ...]
     has_headings: bool
+
+    @property
+    def is_separated(self) -> bool:
+        """Whether it is CSV, which contains only texts."""
+        return self.kind not in READERS
+
+    @property
+    def size(self) -> int:
+        """Bytes of its text."""
+        if self.kind != ARCHIVE:
+            return self.path.stat().st_size
+        with archive.open_links(self.path, self.encoding) as file:
+            return file.size
 
     def rows(self) -> Iterator[TableRow]:
         """Every row that is not empty. They are streamed, because the file may be larger than memory."""
         return self.separated() if self.is_separated else self.objects()
 
-    @property
-    def is_separated(self) -> bool:
-        """Whether it is CSV, which contains only texts."""
-        return self.delimiter not in READERS
-
     def objects(self) -> Iterator[TableRow]:
-        with open_text(self.path, self.encoding) as file:
-            for number, (line, value, problem) in enumerate(READERS[self.delimiter](file), 1):
-                yield TableRow(number, line, cells_of(value) if value else {}, problem)
+        reader = READERS[self.kind]
+        with reader.open(self.path, self.encoding) as file:
+            for number, (line, value, problem) in enumerate(reader.elements(file), 1):
+                yield TableRow(number, line, json.cells_of(value) if value else {}, problem)
 
     def separated(self) -> Iterator[TableRow]:
         with open_text(self.path, self.encoding) as file:
-            found = nonempty_records(Lines(file), self.delimiter)
+            found = csv.records(file, self.kind)
             if self.has_headings:
                 next(found, None)
             for number, (line, cells, problem) in enumerate(found, 1):
@@ -101,50 +102,48 @@ class TableFormat:
             )
         return TableRow(number, line, dict(zip(self.columns, cells, strict=False)), problem)
 
+    def count_lines(self) -> int:
+        """The number of its lines, also within cells. Counting them is much faster than reading the rows."""
+        opened = READERS[self.kind].open if self.kind in READERS else open_text
+        with opened(self.path, self.encoding) as file:
+            return sum(block.count("\n") for block in iter(lambda: file.read(BLOCK), ""))
+
 
 def open_table(path: Path) -> TableFormat:
     """Detect the encoding, delimiter and headings of a file. Raises UnreadableTable."""
+    if archive.is_zip(path):
+        return object_table(path, archive.ENCODING, ARCHIVE)
     encoding = encoding_of(path)
     with open_text(path, encoding) as file:
-        if kind := kind_of(file.read(BLOCK)):
+        head = file.read(BLOCK)
+        if kind := next((kind for kind, reader in READERS.items() if reader.recognises(head)), ""):
             return object_table(path, encoding, kind)
         file.seek(0)
-        first = next((line for line in whole_lines(file) if line.strip()), "")
-        delimiter = delimiter_of(first)
+        delimiter = delimiter_of(csv.first_line(file))
         file.seek(0)
-        head = next((cells for _, cells, _ in nonempty_records(Lines(file), delimiter)), None)
-    if not head:
+        first = next((cells for _, cells, _ in csv.records(file, delimiter)), None)
+    if not first:
         raise UnreadableTable(_l("This file is empty."))
-    refuse_many(head)
-    has_headings = not any("://" in cell for cell in head)
-    return TableFormat(
-        path, encoding, delimiter, names_of(head if has_headings else [""] * len(head)), has_headings
-    )
-
-
-def kind_of(head: str) -> str:
-    """The kind of a file by its beginning; "" for CSV."""
-    if head.lstrip()[:1] in {"[", "{"}:
-        return JSON
-    if bookmarks.is_bookmarks(head):
-        return BOOKMARKS
-    return SQL if sql_reader.is_dump(head) else ""
+    refuse_many(first)
+    has_headings = not any("://" in cell for cell in first)
+    names = names_of(first if has_headings else [""] * len(first))
+    return TableFormat(path, encoding, delimiter, names, has_headings)
 
 
 def object_table(path: Path, encoding: str, kind: str) -> TableFormat:
     """The format of a file of objects, whose columns are the names in its links. Raises UnreadableTable."""
     columns: dict[str, None] = {}
-    characters = 0
-    with open_text(path, encoding) as file:
-        for found in islice(READERS[kind](file), HEAD_OBJECTS):
-            cells = cells_of(found.value or {})
+    characters, reader = 0, READERS[kind]
+    with reader.open(path, encoding) as file:
+        for found in islice(reader.elements(file), HEAD_OBJECTS):
+            cells = json.cells_of(found.value or {})
             columns |= dict.fromkeys(cells)
             refuse_many(columns)
             characters += sum(map(len, cells.values()))
             if characters > HEAD_CHARACTERS:
                 break
     if not columns:
-        raise UnreadableTable(NO_LINKS[kind])
+        raise UnreadableTable(reader.nothing)
     return TableFormat(path, encoding, kind, tuple(columns), has_headings=True)
 
 
@@ -189,22 +188,12 @@ def encoding_of(path: Path) -> str:
     return "utf-8" if is_utf8 and decodes(decoder, b"", is_end=True) else "cp1252"
 
 
-def line_ends(path: Path) -> int:
-    """The number of line ends, also within cells. Counting them is much faster than reading the rows."""
-    with path.open("rb") as file:
-        return sum(block.count(b"\n") for block in iter(lambda: file.read(BLOCK), b""))
-
-
 def decodes(decoder: codecs.IncrementalDecoder, block: bytes, *, is_end: bool = False) -> bool:
     try:
         decoder.decode(block, is_end)
     except UnicodeDecodeError:
         return False
     return True
-
-
-def open_text(path: Path, encoding: str) -> TextIO:
-    return path.open(encoding=encoding, errors="replace", newline="")
 
 
 def delimiter_of(line: str) -> str:

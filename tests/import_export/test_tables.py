@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.import_export.csv_reader import MAX_CELL
-from app.import_export.sniff import MAX_COLUMNS, UnreadableTable, open_table
+from app.import_export.readers.csv import MAX_CELL
+from app.import_export.tables import MAX_COLUMNS, UnreadableTable, open_table
 
 HEAD = "url,location_url\n"
 ONE = [{"url": "a", "location_url": "https://ä.example/"}]

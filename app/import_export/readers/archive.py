@@ -1,49 +1,43 @@
-"""Reader of Waypost's own ZIP: its list of links, their pictures, and the handlers and projects they name.
+"""Reader of Waypost's own ZIP: its list of links as JSON, and their pictures.
 
 A ZIP may be hostile. The size of its directory is limited before it is read, its names are compared but never
-used as paths, and each member is read up to a limit of ours, whatever the directory says about its size.
+used as paths, and no member is read beyond a limit of ours, whatever the directory says about its size.
 See docs/decisions/2026-11-22-imports-of-archives.md.
 """
 
 from __future__ import annotations
 
 import io
-import json
-import os
 import struct
 import zlib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from functools import cached_property
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import BoundedSemaphore
-from typing import Any, Self
+from typing import Self
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from app.core.errors import Busy, FieldError
 from app.i18n.messages import lazy_digits
 from app.i18n.messages import lazy_gettext as _l
-from app.import_export.attachments import Description, by_name
-from app.import_export.files import archive_of, require_room
-from app.import_export.sniff import UnreadableTable
-from app.import_export.value_parsers import COLOR, Name
+from app.import_export.readers import json
+from app.import_export.readers.reader import FormatReader, UnreadableTable
 from app.input.data import Upload
 from app.input.parsers import Rejected
 
 SIGNATURES = (b"PK\x03\x04", b"PK\x05\x06")  # of a ZIP with members, and of an empty one
-LINKS, HANDLERS, PROJECTS = "links.json", "notification-handlers.json", "projects.json"
+LINKS = "links.json"
+ENCODING = "utf-8-sig"
 MAX_ENTRIES = 100_000
 # of the directory, which is read into memory whole; 100,000 of our pictures take 9 MB
 MAX_DIRECTORY_BYTES = 12 * 1024 * 1024
 MAX_LINKS_BYTES = 1024**3  # as of any other file to import
-MAX_LIST_BYTES = 4 * 1024 * 1024
 MAX_PICTURE_BYTES = 5 * 1024 * 1024  # the most that any field takes; the field itself may take less
-BLOCK = 256 * 1024
-ROOM_BYTES = 64 * 1024 * 1024  # written between two checks of the free disk space
 METHODS = {ZIP_STORED, ZIP_DEFLATED}  # others may take gigabytes of memory to unpack
 IS_ENCRYPTED = 0x1 | 0x40
 
-# ZIPs that one process unpacks at once; others wait for so long
+# ZIPs that requests to one process unpack at once; others wait for so long
 MAX_UNPACKED, WAIT_SECONDS, RETRY_SECONDS = 2, 10.0, 10
 _slots = BoundedSemaphore(MAX_UNPACKED)
 
@@ -109,7 +103,7 @@ class ArchiveReader:
         self.zip.close()
         self.file.close()
 
-    def member(self, name: str) -> ZipInfo:
+    def member(self, name: str, limit: int) -> ZipInfo:
         """The member with this name. Raises Unusable, also where there are several."""
         found = self.members.get(name, ())
         if len(found) != 1:
@@ -120,56 +114,63 @@ class ArchiveReader:
             raise Unusable(METHOD)
         if not 0 <= found[0].header_offset < self.size:
             raise Unusable(DAMAGED)
+        if found[0].file_size > limit:
+            raise ArchiveTooLarge(LARGE)
         return found[0]
-
-    def pieces(self, name: str, limit: int) -> Iterator[bytes]:
-        """The content of a member. Raises Unusable, ArchiveTooLarge after `limit` bytes."""
-        info, size = self.member(name), 0
-        try:
-            with self.zip.open(info) as member:
-                while piece := member.read(BLOCK):
-                    size += len(piece)
-                    if size > limit:
-                        raise ArchiveTooLarge(LARGE)
-                    yield piece
-        except BROKEN_MEMBER:
-            raise Unusable(DAMAGED) from None
-        if size != info.file_size:
-            raise Unusable(DAMAGED)
-
-    def read(self, name: str, limit: int) -> bytes:
-        """The whole of a small member. Raises Unusable."""
-        return b"".join(self.pieces(name, limit))
 
     def picture(self, name: str) -> Upload:
         """A picture like an upload, not validated yet. Raises Rejected."""
         try:
-            return Upload(name, self.read(name, MAX_PICTURE_BYTES))
+            info = self.member(name, MAX_PICTURE_BYTES)
+            # asked for a number of bytes, zipfile unpacks no more
+            with self.zip.open(info) as member:
+                content = member.read(MAX_PICTURE_BYTES)
+            if len(content) == info.file_size:
+                return Upload(name, content)
+            said = DAMAGED
         except ArchiveTooLarge:
             return oversize(name)
         except Unusable as error:
-            raise Rejected(
-                _l("This picture can't be read. %(error)s", error=error.args[0]), "picture"
-            ) from None
+            said = error.args[0]
+        except BROKEN_MEMBER:
+            said = DAMAGED
+        raise Rejected(_l("This picture can't be read. %(error)s", error=said), "picture")
 
-    @cached_property
-    def handlers(self) -> Mapping[Name, list[Description]]:
-        """Its notification handlers by type and name, in their order."""
-        return by_name(self.rows(HANDLERS))
 
-    @cached_property
-    def colors(self) -> Mapping[str, str]:
-        """Colours of its projects, by name."""
-        colors = {str(row.get("name")): str(row.get("color")) for row in self.rows(PROJECTS)}
-        return {name: color for name, color in colors.items() if COLOR.fullmatch(color)}
+class LinksText(io.TextIOWrapper):
+    """The text of the list of links. Raises UnreadableTable while it is read. It closes its ZIP, too."""
 
-    def rows(self, name: str) -> list[dict[str, Any]]:
-        """The objects in a small list; none where it can't be read, and rows that need one of them fail."""
+    def __init__(self, reader: ArchiveReader, encoding: str) -> None:
+        info = reader.member(LINKS, MAX_LINKS_BYTES)
+        super().__init__(reader.zip.open(info), encoding, "replace", newline="")
+        self.reader, self.size = reader, info.file_size
+
+    def read(self, size: int | None = -1, /) -> str:
         try:
-            found = json.loads(self.read(name, MAX_LIST_BYTES))
-        except (Unusable, ValueError, RecursionError):
-            return []
-        return [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
+            return super().read(size)
+        except BROKEN_MEMBER:
+            raise unreadable(DAMAGED) from None
+
+    def close(self) -> None:
+        super().close()
+        self.reader.close()
+
+
+def open_links(path: Path, encoding: str) -> LinksText:
+    """Raises UnreadableTable."""
+    reader = ArchiveReader(path)
+    if LINKS not in reader.members:
+        reader.close()
+        raise UnreadableTable(FOREIGN)
+    try:
+        return LinksText(reader, encoding)
+    except (Unusable, *BROKEN_MEMBER) as error:
+        reader.close()
+        raise unreadable(error.args[0] if isinstance(error, Unusable) else DAMAGED) from None
+
+
+def unreadable(why: str) -> UnreadableTable:
+    return UnreadableTable(_l("The links.json in this ZIP can't be read. %(error)s", error=why))
 
 
 def oversize(name: str) -> Upload:
@@ -192,45 +193,19 @@ def is_zip(path: Path) -> bool:
         return file.read(4) in SIGNATURES
 
 
-def unpack(path: Path) -> None:
-    """Replace the ZIP at `path` by its list of links, and keep the ZIP beside it.
-
-    Raises UnreadableTable, Invalid where the disk is full, Busy where too many others are being unpacked.
-    """
+@contextmanager
+def unpacking() -> Iterator[None]:
+    """Bound the ZIPs that are unpacked at once. Raises Busy where too many others are."""
     if not _slots.acquire(timeout=WAIT_SECONDS):
         raise Busy(
             RETRY_SECONDS,
             FieldError(_l("Other users are importing ZIPs at the moment. Try again soon."), "busy"),
         )
-    draft = path.with_suffix(".part")
     try:
-        with ArchiveReader(path) as archive:
-            write_links(archive, draft)
-        path.replace(archive_of(path))
-        draft.replace(path)
+        yield
     finally:
         _slots.release()
-        draft.unlink(missing_ok=True)
 
 
-def write_links(archive: ArchiveReader, path: Path) -> None:
-    if LINKS not in archive.members:
-        raise UnreadableTable(FOREIGN)
-    written = 0
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "wb") as out:
-        try:
-            for piece in archive.pieces(LINKS, MAX_LINKS_BYTES):
-                if written % ROOM_BYTES < len(piece):
-                    require_room(out.fileno())
-                written += out.write(piece)
-        except Unusable as error:
-            raise UnreadableTable(
-                _l("The links.json in this ZIP can't be read. %(error)s", error=error.args[0])
-            ) from None
-
-
-def open_archive(path: Path) -> ArchiveReader | None:
-    """The ZIP that the table at `path` was in. Raises UnreadableTable."""
-    archive = archive_of(path)
-    return ArchiveReader(archive) if archive.exists() else None
+# `is_zip` recognises one by its bytes: what it holds is JSON
+READER = FormatReader(lambda _head: False, json.elements, json.READER.nothing, open_links)

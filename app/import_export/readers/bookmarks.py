@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import TextIO
 
 from app.i18n.messages import lazy_gettext as _l
-from app.import_export.text_buffer import MAX_BROKEN, Broken, Element, Exhausted, TextBuffer
+from app.import_export.readers.reader import MAX_BROKEN, Broken, Element, Exhausted, FormatReader, TextBuffer
 
 MAX_TEXT = 10_000  # characters of a title, a description, the name of a folder
 MAX_FOLDERS = 1_000  # nested; deeper ones count as the last one
@@ -156,3 +156,6 @@ def attributes(text: str) -> dict[str, str]:
             value = html.unescape(match[2] or match[3] or match[4] or "").strip()
             found[name] = "" if name == "ADD_DATE" and value == "0" else value
     return found
+
+
+READER = FormatReader(is_bookmarks, elements, _l("There are no bookmarks in this file."))

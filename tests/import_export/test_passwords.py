@@ -9,21 +9,14 @@ import json
 import pytest
 import sqlalchemy as sa
 
-from app.accounts.passwords import HASHER, check_password, hash_password
+from app.accounts.passwords import check_password, hash_password
 from app.accounts.workspaces import access_of
 from app.import_export import exporter, runs
-from app.import_export.link_passwords import had_password, read_hash
 from app.import_export.models import FailedRow
 from app.import_export.services import listed_rows
-from app.input.parsers import Rejected
 from app.links import services
 from app.links.models import Link
-
-SALT, DIGEST = "c2FsdHNhbHRzYWx0c2FsdA", "x" * 42 + "w"
-
-
-def hash_of(memory=19456, passes=2, lanes=1, salt=SALT, digest=DIGEST):
-    return f"$argon2id$v=19$m={memory},t={passes},p={lanes}${salt}${digest}"
+from tests.import_export.test_cells import BAD, hash_of
 
 
 def exported(user, kind):
@@ -107,52 +100,6 @@ def test_a_hash_that_was_left_out_leaves_the_mark(session, settings, alice, brin
     session.commit()
     runs.run(job.id, settings)
     assert not link_called(session, "closed").is_enabled
-
-
-@pytest.mark.parametrize("text", ["", " ", "0", "false", "No", "null"])
-def test_no_password(text):
-    assert not had_password(text)
-
-
-def test_hashes_of_our_own_and_up_to_the_bounds():
-    assert read_hash(made := HASHER.hash("x")) == made
-    for text in (hash_of(), hash_of(64 * 1024, 4, 4), hash_of(8, 1, 1)):
-        assert read_hash(text) == text
-        assert not check_password(text, "x")  # argon2 reads it, and says no
-
-
-BAD = {
-    "memory": hash_of(memory=64 * 1024 + 1),
-    "absurd memory": hash_of(memory=2**32 - 1),
-    "passes": hash_of(passes=5),
-    "absurd passes": hash_of(passes=2**32 - 1),
-    "lanes": hash_of(lanes=5),
-    "less memory than lanes need": hash_of(memory=31, lanes=4),
-    "no memory": hash_of(memory=0),
-    "leading zero": hash_of(memory="019456"),
-    "other digits": hash_of(passes="\u0662"),
-    "more digits than any number has": hash_of(memory="9" * 5000),
-    "argon2i": hash_of().replace("argon2id", "argon2i"),
-    "argon2d": hash_of().replace("argon2id", "argon2d"),
-    "old version": hash_of().replace("v=19", "v=16"),
-    "key id": hash_of().replace("p=1", "p=1,keyid=AAAA"),
-    "short salt": hash_of(salt="c2FsdA"),
-    "long salt": hash_of(salt="A" * 88),
-    "short hash": hash_of(digest="AAAA"),
-    "no base64": hash_of(salt="A" * 21),
-    "bits left over": hash_of(digest="x" * 43),
-    "padding": hash_of(salt=SALT + "=="),
-    "line end": hash_of() + "\n",
-    "bcrypt": "$2b$12$" + "a" * 53,
-    "plain text": "hunter2",
-    "mask": "********",
-}
-
-
-@pytest.mark.parametrize("text", BAD.values(), ids=BAD.keys())
-def test_no_other_hash_is_taken(text):
-    with pytest.raises(Rejected):
-        read_hash(text)
 
 
 def test_a_row_with_a_costly_hash_fails_and_makes_nothing(session, alice, take):

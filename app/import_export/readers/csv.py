@@ -9,9 +9,9 @@ from typing import TextIO
 
 from app.i18n.messages import lazy_digits
 from app.i18n.messages import lazy_gettext as _l
+from app.import_export.readers.reader import MAX_LINE
 
 MAX_CELL = 100_000  # characters
-MAX_LINE = 2_000_000  # characters; all fields of a link take less than half of it
 MAX_LINES = 200  # of one row: a quote that is never closed would take the rest of the file
 ENDS = ("\n", "\r")
 
@@ -30,16 +30,15 @@ def read_line(file: TextIO) -> str:
     raise TooLong
 
 
-def whole_lines(file: TextIO) -> Iterator[str]:
-    """All lines but those that are too long."""
+def first_line(file: TextIO) -> str:
+    """The first line that is neither empty nor too long; "" without one."""
     while True:
         try:
             line = read_line(file)
         except TooLong:
             continue
-        if not line:
-            return
-        yield line
+        if not line or line.strip():
+            return line
 
 
 class Lines:
@@ -82,16 +81,10 @@ class Lines:
         self.number -= len(again)
 
 
-def nonempty_records(lines: Lines, delimiter: str) -> Iterator[tuple[int, list[str], str]]:
-    """`records` without empty rows."""
-    for line, cells, problem in records(lines, delimiter):
-        if problem or any(cell.strip() for cell in cells):
-            yield line, cells, problem
-
-
-def records(lines: Lines, delimiter: str) -> Iterator[tuple[int, list[str], str]]:
-    """Line, cells and problem of each row, including empty ones."""
+def records(file: TextIO, delimiter: str) -> Iterator[tuple[int, list[str], str]]:
+    """Line, cells and problem of each row that is not empty."""
     csv.field_size_limit(MAX_CELL)
+    lines = Lines(file)
     while True:
         lines.begin()
         line = lines.number + 1
@@ -103,7 +96,8 @@ def records(lines: Lines, delimiter: str) -> Iterator[tuple[int, list[str], str]
             continue
         if cells is None:
             return
-        yield line, cells, ""
+        if any(cell.strip() for cell in cells):
+            yield line, cells, ""
 
 
 def wording(error: str) -> str:

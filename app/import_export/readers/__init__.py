@@ -1,0 +1,1 @@
+"""Readers of the files that owners bring, one file a format."""
