@@ -15,7 +15,6 @@ from app.core.database_damage import watch_engine
 from app.core.patience import INGEST
 from app.core.poolers import suit_pooler
 from app.core.postgresql import watch_waiting
-from app.core.write_stop import translate_refusals
 
 BUSY_MS = 1000  # only another ingester or a migration can hold the lock; the worker has other work meanwhile
 CACHE_KIB = (
@@ -30,14 +29,12 @@ def open_engine(settings: Settings) -> Engine:
     if not url.startswith("sqlite"):
         engine = create_engine(url, pool_pre_ping=True)
         watch_engine(engine, settings.data_dir)
-        translate_refusals(engine)
         if settings.is_pooled:
             suit_pooler(engine)  # before what opens the connection
         watch_waiting(engine, INGEST)
         return engine
     engine = create_engine(f"sqlite:///{clicks_path(settings)}")
     watch_engine(engine, settings.data_dir)
-    translate_refusals(engine)
     event.listen(engine, "connect", prepare_file)
     event.listen(engine, "begin", begin_transaction)
     return engine.execution_options(schema_translate_map={CLICKS: None})

@@ -81,7 +81,6 @@ class Settings(OidcSettings):
     traces_url: str | None
     traces_headers: tuple[tuple[str, str], ...]
     traces_ratio: float
-    media_url: str | None  # a bucket; without one, pictures are in the database or in DATA_DIR
     backup_to: str | None  # a whole path, or a bucket
     backup_at: str  # cron in UTC; "" is never, as of the next but one
     backup_keep: Retention
@@ -167,7 +166,6 @@ TABLE: dict[str, tuple[str | None, Callable[[str], Any]]] = {
     "TRACES_URL": (None, traces.collector_address),
     "TRACES_HEADERS": ("", traces.collector_headers),
     "TRACES_RATIO": ("1", traces.ratio),
-    "MEDIA_URL": (None, storage.bucket_address),
     "BACKUP_TO": (None, storage.backup_target),
     "BACKUP_AT": ("03:15", storage.schedule),
     "BACKUP_KEEP": ("7d 4w 6m", storage.retention),

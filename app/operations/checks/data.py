@@ -15,19 +15,17 @@ from app.analytics.lag import journal_state
 from app.analytics.limited_lag import limited_lag
 from app.analytics.models import Loss
 from app.analytics.offsets import positions_in
-from app.core.config import PREFIX, Settings
+from app.core.config import Settings
 from app.core.database import clicks_path, takes_no_writes
 from app.core.database_damage import is_damage_noted
 from app.core.extensions import db
 from app.core.read_only import address_of
-from app.core.stored_files import StoredContent, StoredFile, is_left
-from app.core.write_stop import is_stopped
+from app.core.stored_files import StoredFile
 from app.jobs.maintenance import LARGE_WAL, wal_bytes
 from app.journal.reader import read
 from app.journal.segments import list_segments, path_of
 from app.links import uploads
 from app.links.models import Link
-from app.net.s3 import Bucket, BucketError, account_of
 from app.operations import database
 from app.operations.checks.finding import Finding, ok, plural, problem, warning
 
@@ -55,11 +53,6 @@ def instance_check(settings: Settings) -> Iterator[Finding]:
 
 
 def database_check(settings: Settings) -> Iterator[Finding]:
-    if is_stopped(settings):
-        yield problem(
-            "The database takes no changes: it is, or was, copied to another one.",
-            "Use the new one, run the copy again, or open this one by `./waypost db copy --cancel`.",
-        )
     if is_damage_noted(settings.data_dir):
         yield problem("In the last minutes a query met damage in the database.", RESTORE)
     if not settings.is_sqlite:
@@ -216,16 +209,16 @@ def counts_check(settings: Settings) -> Iterator[Finding]:
 
 
 def pictures_check(settings: Settings) -> Iterator[Finding]:
-    yield from bucket_findings(settings)
     named = {
         name
         for row in db.session.execute(select(Link.cloaking_favicon, Link.cloaking_opengraph))
         for name in row
         if name
     }
-    there = stored_names() if uploads.is_in_database() else frozenset()
-    files = settings.data_dir / uploads.FOLDER
-    missing = sorted(name for name in named - there if not (files / name).exists())
+    if uploads.is_in_database():
+        missing = sorted(named - stored_names())
+    else:
+        missing = sorted(name for name in named if not (settings.data_dir / uploads.FOLDER / name).exists())
     if missing:
         yield warning(
             f"{plural(len(missing), 'picture')} of links are missing ({', '.join(missing[:SHOWN])}).",
@@ -233,25 +226,6 @@ def pictures_check(settings: Settings) -> Iterator[Finding]:
         )
     else:
         yield ok(f"All pictures are there: {len(named):,}.")
-
-
-def bucket_findings(settings: Settings) -> Iterator[Finding]:
-    """Whether the bucket of pictures can be used, and whether pictures are in one that the settings lack."""
-    if settings.media_url is None:
-        in_bucket = StoredContent.object_name.is_not(None), ~is_left()
-        if count := db.session.scalar(select(func.count()).where(*in_bucket)):
-            yield problem(
-                f"{plural(count, 'picture')} are in a bucket, and {PREFIX}MEDIA_URL is not set.",
-                f"Set {PREFIX}MEDIA_URL, or move them: ./waypost media copy --from s3://…",
-            )
-        return
-    try:
-        Bucket(account_of(settings), settings.media_url).check()
-    except BucketError as error:
-        advice = f"See {PREFIX}S3_ENDPOINT and the keys beside it."
-        yield problem(f"{settings.media_url} can't be used: {error}", advice)
-    else:
-        yield ok("The bucket of pictures answers.")
 
 
 def stored_names() -> frozenset[str]:

@@ -9,8 +9,8 @@ from alembic.script import Script
 from app.core.config import PREFIX, Settings
 from app.core.extensions import db
 from app.operations import database
-from app.operations.backups.backup_files import DIRECTORY
 from app.operations.backups.before_upgrade import UpgradePlan, list_backups, make_plan
+from app.operations.backups.stores import DIRECTORY
 from app.operations.checks.finding import Finding, ok, plural, problem, warning
 from app.operations.revisions import known_revisions
 
