@@ -31,7 +31,6 @@ from app.operations.backups import restoring
 from app.operations.backups.archive import KEYS, Manifest, unpack_archive, write_archive
 from app.operations.backups.encryption import UnusableBackup
 from app.operations.backups.keys import GivenKeys, find_keys
-from app.operations.backups.rehearsal import rehearse
 from app.operations.backups.snapshot import BackupUnderWay, snapshot
 from app.operations.backups.stores import (
     LATEST,
@@ -247,7 +246,7 @@ def rehearse_backup(settings: Settings, source: Source, words: str | None) -> No
     with noted(settings, REHEARSAL, is_noted=is_own):
         start = time.monotonic()
         found = find_backup(settings, source) if isinstance(source, str) else source
-        done = rehearse(settings, found, words)
+        done = restoring.rehearse(settings, found, words)
         address = found.address if isinstance(found, NamedBackup) else "The backup"
         if is_own:
             seconds, size = time.monotonic() - start, done.manifest.bytes

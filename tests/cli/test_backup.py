@@ -308,7 +308,7 @@ DAMAGED: dict[str, tuple[Callable[[dict[str, bytes]], dict[str, bytes]], str]] =
     ),
     "a database that is damaged": (
         lambda found: torn(found),
-        "In this backup main.db is damaged",
+        "main.db of this backup is damaged",
     ),
     "no list": (lambda found: {**found, "manifest.json": b"[]"}, "its list of contents"),
     "something else": (lambda found: {"readme": b"hello"}, "This is no backup of Waypost"),

@@ -29,8 +29,6 @@ log = logging.getLogger(__name__)
 NAME = "before-upgrade-"
 LEVEL = 1  # of gzip: a tenth larger than a backup by command, and packed in half the time
 WAIT_SECONDS = 300.0  # for a backup that is under way
-# rough, for `doctor`: both are disks and processors of small servers
-BACKUP_BYTES_A_SECOND, MIGRATED_BYTES_A_SECOND = 40e6, 20e6
 # rows without indexes, which is what a dump holds
 TABLES = text("""
     SELECT coalesce(sum(pg_table_size(c.oid)), 0)
@@ -60,7 +58,6 @@ class UpgradePlan:
     is_chosen: bool  # whether the operator has turned backups off
     backup_size: int  # at most
     needs: list[DiskNeed]
-    seconds: float  # roughly
 
 
 def make_plan(settings: Settings, engine: Engine) -> UpgradePlan:
@@ -77,7 +74,6 @@ def make_plan(settings: Settings, engine: Engine) -> UpgradePlan:
         is_chosen=is_chosen,
         backup_size=packed,
         needs=find_needs(settings, databases, copied + packed),
-        seconds=(copied + packed) / BACKUP_BYTES_A_SECOND + size / MIGRATED_BYTES_A_SECOND,
     )
 
 

@@ -1,13 +1,18 @@
-"""Restore: makes an unpacked backup the instance of this data directory, all of it or nothing."""
+"""Restore: makes a backup the instance of this data directory, all of it or nothing. And its rehearsal.
+
+A rehearsal restores into a scratch place: a folder in DATA_DIR and, on PostgreSQL, a database of its own on
+the same server. The running instance is not touched.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import errno
+import io
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 from sqlalchemy import inspect, make_url
@@ -17,21 +22,25 @@ from app.core import clock
 from app.core.config import PREFIX, Settings
 from app.core.database import CLICKS, clicks_path
 from app.core.database_damage import forget_damage
-from app.core.durable_files import sync_directory
+from app.core.durable_files import scratch_folder, sync_directory
 from app.core.extensions import db
 from app.events.feed.restored import leave_past
 from app.journal import segments
 from app.operations.backups import postgres
-from app.operations.backups.archive import ENCRYPTED_KEYS, KEYS, Manifest
+from app.operations.backups.archive import ENCRYPTED_KEYS, KEYS, Manifest, unpack_archive
 from app.operations.backups.encryption import UnusableBackup
 from app.operations.backups.keys import describe_without, holds_other_keys, key_files, write_keys
-from app.operations.checks.data import file_findings
+from app.operations.backups.snapshot import SPARE_BYTES, BackupUnderWay
+from app.operations.backups.stores import NamedBackup, opened_backup
+from app.operations.checks.data import look_into
 from app.operations.database import RESTORING, UpgradeFailed, migrate_tables, upgrade_copy
+from app.operations.processes import hold_lock
 from app.operations.revisions import known_revisions
 
 # what an instance consists of and a start alone does not make. Daily salts stay: they are removed each night
 FOLDERS = ("journal", "uploads", "replaced", "imports")
 BESIDE = ("-wal", "-shm")
+REHEARSAL = ".rehearsal-"
 
 
 def require_fit(made: Manifest, settings: Settings) -> None:
@@ -105,9 +114,9 @@ def leave_past_in(settings: Settings) -> None:
 def check_copy(directory: Path) -> None:
     """Checks the copies of both SQLite files for damage. Raises UnusableBackup."""
     for name in ("main.db", "clicks.db"):
-        for finding in file_findings(directory / name, directory):
-            if finding.level == "problem":
-                raise UnusableBackup(f"In this backup {finding.detail}")
+        faults, _ = look_into(directory / name, directory)
+        if faults:
+            raise UnusableBackup(f"{name} of this backup is damaged: {'; '.join(faults)}")
 
 
 def upgrade(directory: Path, database_url: str = "") -> None:
@@ -132,31 +141,25 @@ def put_in_place(
     sync_directory(settings.data_dir)
     if force or was_interrupted:
         aside = moved_aside(settings, keys)
-    with settled(settings.data_dir):
-        where = paths_outside(settings)
-        for name in sorted(made.files, key=lambda name: (name in where, name)):
-            if not name.endswith(".sql") and name not in {KEYS, ENCRYPTED_KEYS}:
-                move_file(directory / name, where.get(name, settings.data_dir / name))
-        if settings.secret_key_dir is not None:
-            write_keys(settings.data_dir, keys)
-        if not settings.is_sqlite and made.revisions:
-            postgres.restore_dumps(settings, directory)
-            db.session.remove()
-            db.engine.dispose()
-            migrate_tables(is_restoring=True)
-            leave_past_in(settings)
+    where = paths_outside(settings)
+    for name in sorted(made.files, key=lambda name: (name in where, name)):
+        if not name.endswith(".sql") and name not in {KEYS, ENCRYPTED_KEYS}:
+            move_file(directory / name, where.get(name, settings.data_dir / name))
+    if settings.secret_key_dir is not None:
+        write_keys(settings.data_dir, keys)
+    if not settings.is_sqlite and made.revisions:
+        postgres.restore_dumps(settings, directory)
+        db.session.remove()
+        db.engine.dispose()
+        migrate_tables(is_restoring=True)
+        leave_past_in(settings)
+    # the marker goes once all names are on the disk
+    for folder in (settings.data_dir, *(settings.data_dir / name for name in FOLDERS)):
+        if folder.exists():
+            sync_directory(folder)
     forget_damage(settings.data_dir)
     marker.unlink()
     return aside
-
-
-@contextlib.contextmanager
-def settled(data_dir: Path) -> Iterator[None]:
-    """Syncs the folders at the end, so that moved files are on the disk before the marker is removed."""
-    yield
-    for folder in (data_dir, *(data_dir / name for name in FOLDERS)):
-        if folder.exists():
-            sync_directory(folder)
 
 
 def moved_aside(settings: Settings, keys: Sequence[str]) -> Path | None:
@@ -196,3 +199,50 @@ def list_warnings(made: Manifest, *, is_without_secret: bool) -> Iterator[str]:
         yield "The backup names no secret key: without the one of that time, what is encrypted can't be read."
     if not made.revisions:
         yield "The backup is without the database: bring that back by the way it was saved in."
+
+
+# --- rehearsal
+
+
+class Rehearsed(NamedTuple):
+    """A backup that can be restored, and what to say about it."""
+
+    manifest: Manifest
+    lines: list[str]
+
+
+def rehearse(
+    settings: Settings, source: NamedBackup | io.BufferedReader, passphrase: str | None
+) -> Rehearsed:
+    """Restores a backup into a scratch place, checks it, and removes it.
+
+    Raises UnusableBackup or BucketError with what is wrong.
+    """
+    with hold_lock(settings.data_dir / "rehearsal.lock") as is_ours:  # each removes what a killed one left
+        if not is_ours:
+            raise BackupUnderWay("Another rehearsal is under way.")
+        with scratch_folder(settings.data_dir, REHEARSAL) as directory, opened_backup(source) as stream:
+            made = unpack_archive(stream, directory, passphrase, spare=SPARE_BYTES)
+            require_fit(made, settings)
+            lines = [f"{len(made.files):,} files are as its list says."]
+            if made.revisions and settings.is_sqlite:
+                check_copy(directory)
+                upgrade(directory)
+                lines.append("Both databases are whole, and can be brought up to date.")
+            elif made.revisions:
+                lines.append(rehearse_dumps(settings, directory))
+            return Rehearsed(made, lines)
+
+
+def rehearse_dumps(settings: Settings, directory: Path) -> str:
+    """Restores the dumps into a database of their own, where the server allows one."""
+    with postgres.rehearsal_database(settings) as url:
+        if url is None:
+            return "The dumps were not restored: the database's user may create no databases (CREATEDB)."
+        copy = replace(settings, database_url=url, database_direct_url=None)
+        try:
+            postgres.restore_dumps(copy, directory)
+        except click.ClickException as error:
+            raise UnusableBackup(f"The dumps can't be restored: {error.message}") from error
+        upgrade(directory, url)
+    return "The dumps were restored beside the database, and can be brought up to date."

@@ -75,17 +75,22 @@ ORPHANS = """
 """
 
 
-def file_findings(path: Path, data_dir: Path) -> Iterator[Finding]:
-    """Whether one of SQLite's files is intact, and every row refers to rows that are there."""
-    orphans: dict[str, int] = {}
+def look_into(path: Path, data_dir: Path) -> tuple[list[str], dict[str, int]]:
+    """What is damaged in one of SQLite's files, and by table the rows that refer to missing ones."""
     try:
         with closing(sqlite3.connect(address_of(path, data_dir), uri=True)) as connection:
             faults = [str(row[0]) for row in connection.execute(f"PRAGMA integrity_check({SHOWN})")]
             if faults == ["ok"]:
-                orphans = dict(connection.execute(ORPHANS).fetchall())
+                return [], dict(connection.execute(ORPHANS).fetchall())
     except sqlite3.Error as error:
         faults = [str(error)]
-    if faults != ["ok"]:
+    return faults, {}
+
+
+def file_findings(path: Path, data_dir: Path) -> Iterator[Finding]:
+    """Whether one of SQLite's files is intact, and every row refers to rows that are there."""
+    faults, orphans = look_into(path, data_dir)
+    if faults:
         yield problem(f"{path.name} is damaged: {'; '.join(faults)}", RESTORE)
     elif orphans:
         said = f"{plural(sum(orphans.values()), 'row')} of {', '.join(orphans)}"

@@ -15,7 +15,6 @@ from app.operations.checks.finding import Finding, ok, plural, problem, warning
 from app.operations.revisions import known_revisions
 
 SHOWN = 3
-FEW_SECONDS = 10
 
 
 def upgrade_check(settings: Settings) -> Iterator[Finding]:
@@ -26,10 +25,7 @@ def upgrade_check(settings: Settings) -> Iterator[Finding]:
         yield ok(f"No upgrade is pending. {describe_kept(settings)}".strip())
         return
     plan = make_plan(settings, db.engine)
-    yield ok(
-        f"The next start applies {plural(len(pending), 'migration')} ({describe_all(pending)}),"
-        f" {describe_time(plan)}."
-    )
+    yield ok(f"The next start applies {plural(len(pending), 'migration')} ({describe_all(pending)}).")
     if stopping := database.stopping_migrations():
         yield ok(
             "It takes a restart: the version before can't work with the new tables"
@@ -61,14 +57,6 @@ def backup_finding(plan: UpgradePlan, settings: Settings) -> Finding:
         f"Before it, a backup of at most {plan.backup_size / 1e6:,.1f} MB is made in"
         f" {settings.data_dir / DIRECTORY}; the last {settings.upgrade_backups} are kept"
         f" ({PREFIX}UPGRADE_BACKUPS)."
-    )
-
-
-def describe_time(plan: UpgradePlan) -> str:
-    if plan.seconds < FEW_SECONDS:
-        return "in some seconds"
-    return (
-        f"in about {plan.seconds:,.0f} s" if plan.seconds < 90 else f"in about {plan.seconds / 60:,.0f} min"
     )
 
 
