@@ -6,14 +6,12 @@ from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from app import api, cli, dashboard, i18n, public
-from app.core import stored_files
 from app.core.config import Settings, load_settings
 from app.core.database import engine_options, prepare_engine
 from app.core.extensions import csrf, db, login, migrate
 from app.core.secret_keys.ring import SecretKeys, flask_settings, use_keys
 from app.core.wakeups import use_wakeups
 from app.links import pictures, uploads
-from app.links.picture_bucket import open_picture_bucket
 from app.web import (
     application,
     error_pages,
@@ -49,7 +47,6 @@ def create_app(settings: Settings | None = None) -> Flask:
     use_keys(SecretKeys(settings.secret_key, settings.secret_key_old, settings.secret_key_dir))
     app.config.update(flask_settings())
     uploads.use_directory(settings.data_dir / uploads.FOLDER, is_in_database=not settings.is_sqlite)
-    stored_files.use_store(open_picture_bucket(settings))
     pictures.use_lock_directory(settings.data_dir)
     for extension in (db, migrate, login, csrf):
         extension.init_app(app, **({"db": db} if extension is migrate else {}))

@@ -26,7 +26,7 @@ SUBJECTS: dict[str, tuple[str, ...]] = {
     "Data": ("DATA_DIR", "DATABASE_", "CLICKS_", "REDIS_", "JOURNAL_"),
     "Secrets": ("SECRET_KEY",),
     "E-mail": ("SMTP_", "MAIL_"),
-    "Backups and buckets": ("BACKUP_", "UPGRADE_", "S3_", "MEDIA_"),
+    "Backups and buckets": ("BACKUP_", "UPGRADE_", "S3_"),
     "Visitors and their privacy": ("GEO", "PIXEL_", "CLICK_RETENTION", "AUDIT_"),
     "Links, accounts and limits": ("DESTINATION_", "SESSION_", "API_", "MAX_", "ALLOW_", "AUTH_"),
     "Single sign-on": ("OIDC_",),

@@ -450,7 +450,6 @@ COPY_DESCRIPTORS = {
     "app/import_export/archives.py": "a new file of its own",
     "app/import_export/files.py": "a new file of its own",
     "app/journal/writer.py": "the next segment takes the number of the one before",
-    "app/operations/backups/encryption.py": "a pipe",
     "app/operations/listening.py": "sockets by their numbers, of which it closes none but the service manager's",
     "app/operations/processes.py": "a new child closes what it has inherited, and has no locks yet",
 }
@@ -470,10 +469,9 @@ def test_few_modules_copy_descriptors() -> None:
 
 # modules that name a file of SQLite's and open files, and which other ones these are
 NAME_DATABASES = {
-    "app/cli/database.py": "moves to another database, each opened by SQLite",
+    "app/operations/database_copy.py": "pictures",
     "app/core/config.py": "files with values of settings",
     "app/jobs/maintenance.py": "the heartbeat",
-    "app/operations/backups/counts.py": "dumps of PostgreSQL",
     "app/operations/backups/restoring.py": "databases of an instance that is stopped, while SQLite has none open",
     "app/operations/backups/snapshot.py": "the journal and pictures",
     "app/operations/checks/files.py": "files without a name",

@@ -14,7 +14,6 @@ from app.core.database import CLICKS, clicks_path
 from app.core.database_damage import watch_engine
 from app.core.patience import INGEST
 from app.core.postgresql import watch_waiting
-from app.core.write_stop import translate_refusals
 
 BUSY_MS = 1000  # only another ingester or a migration can hold the lock; the worker has other work meanwhile
 CACHE_KIB = (
@@ -29,12 +28,10 @@ def open_engine(settings: Settings) -> Engine:
     if not url.startswith("sqlite"):
         engine = create_engine(url, pool_pre_ping=True)
         watch_engine(engine, settings.data_dir)
-        translate_refusals(engine)
         watch_waiting(engine, INGEST)
         return engine
     engine = create_engine(f"sqlite:///{clicks_path(settings)}")
     watch_engine(engine, settings.data_dir)
-    translate_refusals(engine)
     event.listen(engine, "connect", prepare_file)
     event.listen(engine, "begin", begin_transaction)
     return engine.execution_options(schema_translate_map={CLICKS: None})

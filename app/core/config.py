@@ -75,7 +75,6 @@ class Settings(OidcSettings):
     log_format: str
     log_level: str
     metrics_token: str | None
-    media_url: str | None  # a bucket; without one, pictures are in the database or in DATA_DIR
     backup_to: str | None  # a whole path, or a bucket
     backup_at: str  # cron in UTC; "" is never, as of the next but one
     backup_keep: Retention
@@ -146,7 +145,6 @@ TABLE: dict[str, tuple[str | None, Callable[[str], Any]]] = {
     "LOG_FORMAT": ("text", one_of("text", "json")),
     "LOG_LEVEL": ("info", one_of("debug", "info", "warning", "error")),
     "METRICS_TOKEN": (None, values.bearer_token),
-    "MEDIA_URL": (None, storage.bucket_address),
     "BACKUP_TO": (None, storage.backup_target),
     "BACKUP_AT": ("03:15", storage.schedule),
     "BACKUP_KEEP": ("7d 4w 6m", storage.retention),

@@ -48,7 +48,6 @@ from app.core.patience import COMMANDS, Patience
 from app.core.postgresql import watch_waiting
 from app.core.read_only import address_of, is_read_only, watch_connections
 from app.core.sqlite_turns import begin_in_turns
-from app.core.write_stop import translate_refusals
 from app.i18n.messages import in_english
 from app.i18n.stored import pack, unpack
 
@@ -159,7 +158,6 @@ def prepare_engine(
     `patience`: how long one waits for PostgreSQL; SQLite has no server that could hang."""
     watch_engine(engine, settings.data_dir)
     count_errors(engine, is_outage)
-    translate_refusals(engine)
     engine.update_execution_options(**{CLICKHOUSE: settings.clickhouse_url})
     if engine.dialect.name == "sqlite":
         prepare_sqlite(engine, settings, clicks_mode)

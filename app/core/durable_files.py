@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable
-from contextlib import suppress
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 # marks the name of a draft, so that drafts of killed processes can be recognised
@@ -40,6 +41,22 @@ def write_file(path: Path, content: bytes, put: Callable[[Path], object]) -> Non
     finally:
         draft.unlink(missing_ok=True)
     sync_directory(path.parent)
+
+
+@contextmanager
+def scratch_folder(parent: Path, start: str) -> Iterator[Path]:
+    """A temporary folder on the disk of `parent`, so that its files are put in place by a rename.
+
+    Removes what killed processes left: the caller holds a lock.
+    """
+    for left in parent.glob(f"{start}*"):
+        shutil.rmtree(left, ignore_errors=True)
+    folder = parent / f"{start}{os.getpid()}"
+    folder.mkdir(mode=0o700)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def remove_drafts(directory: Path, pattern: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -16,34 +15,20 @@ COPY_SECONDS = 24 * 60 * 60
 RENEWED_SECONDS = COPY_SECONDS / 2  # so that none goes between its path and its reader
 MAX_COPIES_BYTES = 1024 * 1024 * 1024
 
-log = logging.getLogger(__name__)
-
 
 def copy_of(session: AnySession, path: str, data_dir: Path) -> Path | None:
     """A copy of the file on this machine's disk; None where there is no such file."""
     if not known(session, [path]):
         return None
-    copy = copy_path(path, data_dir)
-    if has_copy(path, data_dir):
+    copy = data_dir / COPIES / path.replace("/", "-")
+    if age_of(copy) < RENEWED_SECONDS:
         return copy
-    try:
-        content = read(session, path)
-    except FileNotFoundError:
-        log.warning("The content of %s is gone", path)
-        return None
+    content = read(session, path)
     if content is None:
         return None
     copy.parent.mkdir(mode=0o700, exist_ok=True)
     replace_file(copy, content)
     return copy
-
-
-def copy_path(path: str, data_dir: Path) -> Path:
-    return data_dir / COPIES / path.replace("/", "-")
-
-
-def has_copy(path: str, data_dir: Path) -> bool:
-    return age_of(copy_path(path, data_dir)) < RENEWED_SECONDS
 
 
 def age_of(path: Path) -> float:

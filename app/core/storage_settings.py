@@ -1,4 +1,4 @@
-"""Parsers of the settings that say where backups and pictures go, and when backups are made.
+"""Parsers of the settings that say where backups go, and when they are made.
 
 As in `setting_values`: each takes the text of a setting and returns its value, or raises ValueError.
 """
@@ -101,24 +101,19 @@ class StorageSettings(Protocol):
     @property
     def backup_to(self) -> str | None: ...
     @property
-    def media_url(self) -> str | None: ...
-    @property
     def s3_access_key_id(self) -> str | None: ...
     @property
     def s3_secret_access_key(self) -> str | None: ...
 
 
 def find_storage_conflicts(settings: StorageSettings) -> Iterator[tuple[str, str]]:
-    """A bucket without the keys to it, half a pair of keys, and a bucket of pictures beside SQLite."""
+    """A bucket without the keys to it, and half a pair of keys."""
     keys = {
         "S3_ACCESS_KEY_ID": settings.s3_access_key_id,
         "S3_SECRET_ACCESS_KEY": settings.s3_secret_access_key,
     }
-    targets = {"BACKUP_TO": settings.backup_to, "MEDIA_URL": settings.media_url}
-    buckets = [name for name, text in targets.items() if (text or "").startswith(S3)]
+    has_bucket = (settings.backup_to or "").startswith(S3)
     for name, key in keys.items():
-        if not key and (buckets or any(keys.values())):
-            used = f"{PREFIX}{buckets[0]} names a bucket" if buckets else "the other one of the pair is"
+        if not key and (has_bucket or any(keys.values())):
+            used = f"{PREFIX}BACKUP_TO names a bucket" if has_bucket else "the other one of the pair is"
             yield name, f"must be set where {used}"
-    if settings.media_url and settings.is_sqlite:
-        yield "MEDIA_URL", f"must not be set where {PREFIX}DATABASE_URL is not PostgreSQL"

@@ -2,43 +2,32 @@
 
 A file is a row with its path, such as `uploads/<name>`. Files of the same content share it, so that a link
 costs nothing. What reads one gets a copy on this machine's disk (`file_copies`).
-
-The content itself may be in a bucket. Rows stay the truth then: which files there are, and which objects.
 """
 
 # see docs/decisions/2026-11-25-pictures-in-the-database.md
-# see docs/decisions/2026-11-25-pictures-in-a-bucket.md
 from __future__ import annotations
 
 import datetime as dt
 import hashlib
-import secrets
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any, Protocol
 
 from sqlalchemy import BigInteger, ColumnElement, ForeignKey, LargeBinary, String, delete, select, update
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from app.core.clock import now
-from app.core.database import AnySession, UtcDateTime, begin_write
+from app.core.database import AnySession, UtcDateTime
 from app.core.extensions import db
 
 UNUSED = dt.timedelta(hours=24)
-LEFT = "left-"
 BATCH_SIZE = 500
 
 
 class StoredContent(db.Model):  # type: ignore[name-defined]  # which mypy can't see
-    """The bytes of one or more files. `datetime`: when a file with these bytes was added last.
-
-    `object_name`: the object of the bucket that has them, if `content` does not. One that no file can have
-    (its digest begins with LEFT) is to be removed a day later.
-    """
+    """The bytes of one or more files. `datetime`: when a file with these bytes was added last."""
 
     digest: Mapped[str] = mapped_column(String(64), primary_key=True)
-    content: Mapped[bytes | None] = mapped_column(LargeBinary)
-    object_name: Mapped[str | None] = mapped_column(String(100))
+    content: Mapped[bytes] = mapped_column(LargeBinary)
     datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
 
 
@@ -51,96 +40,16 @@ class StoredFile(db.Model):  # type: ignore[name-defined]  # which mypy can't se
     datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
 
 
-class ContentStore(Protocol):
-    """Holds contents outside of the database, each under a name that is never used again."""
-
-    def put(self, name: str, content: bytes) -> None: ...
-
-    def get(self, name: str) -> bytes:
-        """Raises FileNotFoundError where it is gone, and another error where the store does not answer."""
-
-    def remove(self, name: str) -> None: ...
-
-
-_store: ContentStore | None = None
-
-
-def use_store(store: ContentStore | None) -> None:
-    """Sets where this process keeps contents: there, or in the database for None."""
-    global _store  # one store a process
-    _store = store
-
-
-def is_in_store() -> bool:
-    return _store is not None
-
-
-def add(session: AnySession, path: str, content: bytes, row_id: int | None = None) -> bool:
-    """Adds a file, where there is none of that path. Returns whether there was none."""
+def add(session: AnySession, path: str, content: bytes, row_id: int | None = None) -> None:
+    """Adds a file, where there is none of that path."""
     digest = hashlib.sha256(content).hexdigest()
-    is_there = StoredContent.digest == digest
     # what removes unused content meanwhile waits for this row, and leaves it then
-    touched = update(StoredContent).where(is_there).values(datetime=now()).returning(StoredContent.digest)
-    if session.scalar(touched) is None:
-        if _store is None:
-            insert_content(session, digest, content=content)
-        else:
-            add_object(session, _store, digest, content)
-    return add_row(session, path, digest, row_id)
-
-
-def insert_content(session: AnySession, digest: str, **values: Any) -> str | None:
-    """Inserts a content, or touches that of a concurrent transaction. Returns the name of its object."""
-    made = postgresql.insert(StoredContent).values(digest=digest, datetime=now(), **values)
-    upsert = made.on_conflict_do_update(index_elements=["digest"], set_={"datetime": made.excluded.datetime})
-    name: str | None = session.scalar(upsert.returning(StoredContent.object_name))
-    return name
-
-
-def add_object(session: AnySession, store: ContentStore, digest: str, content: bytes) -> None:
-    """Puts a content into the store. If the transaction is not committed, the object goes a day later."""
-    name = put_object(session, store, digest, content)
-    if insert_content(session, digest, object_name=name) == name:
-        session.execute(delete(StoredContent).where(StoredContent.object_name == name, is_left()))
-
-
-def move_to_store(session: AnySession, store: ContentStore, digest: str, content: bytes) -> bool:
-    """Moves a content out of the database, and commits. Returns whether it still was there."""
-    name = put_object(session, store, digest, content)
-    begin_write(session)
-    moved = update(StoredContent).where(StoredContent.digest == digest, StoredContent.content.is_not(None))
-    values = moved.values(content=None, object_name=name).returning(StoredContent.digest)
-    is_moved = session.scalar(values) is not None
-    if is_moved:
-        session.execute(delete(StoredContent).where(StoredContent.object_name == name, is_left()))
-    session.commit()
-    return is_moved
-
-
-def move_to_database(session: AnySession, digest: str, content: bytes) -> None:
-    """Stores a content in the database that was in a store, and commits. Its object is the caller's then."""
-    begin_write(session)
-    row = update(StoredContent).where(StoredContent.digest == digest)
-    session.execute(row.values(content=content, object_name=None))
-    session.commit()
-
-
-def put_object(session: AnySession, store: ContentStore, digest: str, content: bytes) -> str:
-    """Puts an object, once a committed row says that it is to be removed. Returns its name."""
-    name = f"{digest}-{secrets.token_hex(8)}"
-    with Session(session.get_bind()) as own:
-        own.add(StoredContent(digest=left_digest(), object_name=name))
-        own.commit()
-    store.put(name, content)
-    return name
-
-
-def left_digest() -> str:
-    return f"{LEFT}{secrets.token_hex(16)}"
-
-
-def is_left() -> ColumnElement[bool]:
-    return StoredContent.digest.startswith(LEFT)
+    touched = update(StoredContent).where(StoredContent.digest == digest).values(datetime=now())
+    if session.scalar(touched.returning(StoredContent.digest)) is None:
+        made = postgresql.insert(StoredContent).values(digest=digest, datetime=now(), content=content)
+        moment = {"datetime": made.excluded.datetime}  # a concurrent transaction may have added it
+        session.execute(made.on_conflict_do_update(index_elements=["digest"], set_=moment))
+    add_row(session, path, digest, row_id)
 
 
 def link(session: AnySession, old: str, new: str, row_id: int | None = None) -> bool:
@@ -152,9 +61,9 @@ def link(session: AnySession, old: str, new: str, row_id: int | None = None) -> 
     return True
 
 
-def add_row(session: AnySession, path: str, digest: str, row_id: int | None) -> bool:
+def add_row(session: AnySession, path: str, digest: str, row_id: int | None) -> None:
     row = postgresql.insert(StoredFile).values(path=path, digest=digest, row_id=row_id, datetime=now())
-    return session.scalar(row.on_conflict_do_nothing().returning(StoredFile.path)) is not None
+    session.execute(row.on_conflict_do_nothing())
 
 
 def remove(session: AnySession, paths: Iterable[str]) -> None:
@@ -172,20 +81,9 @@ def known(session: AnySession, paths: Collection[str]) -> set[str]:
 
 
 def read(session: AnySession, path: str) -> bytes | None:
-    """The content of a file; None where there is no such file. Ends the transaction."""
-    columns = StoredContent.content, StoredContent.object_name
-    wanted = select(*columns).join(StoredFile, StoredFile.digest == StoredContent.digest)
-    found = session.execute(wanted.where(StoredFile.path == path)).one_or_none()
-    session.rollback()  # a slow store must not hold a connection of the database
-    return None if found is None else content_of(found.content, found.object_name)
-
-
-def content_of(content: bytes | None, object_name: str | None) -> bytes | None:
-    if content is not None or object_name is None:
-        return content
-    if _store is None:
-        raise FileNotFoundError(f"{object_name} is in a bucket, and MEDIA_URL names none")
-    return _store.get(object_name)
+    """The content of a file; None where there is no such file."""
+    joined = select(StoredContent.content).join(StoredFile, StoredFile.digest == StoredContent.digest)
+    return session.scalar(joined.where(StoredFile.path == path))
 
 
 def remove_strays(
@@ -214,42 +112,11 @@ def remove_strays(
 
 
 def remove_unused_content(session: Session) -> int:
-    """Removes what no file has any more, and none got within a day. Returns how much.
-
-    An object goes in two steps: no file can get it after the first, and a killed process repeats the second.
-    """
+    """Removes what no file has any more, and none got within a day. Returns how much."""
     is_used = select(StoredFile.path).where(StoredFile.digest == StoredContent.digest).exists()
     unused = ~is_used, StoredContent.datetime < now() - UNUSED
-    rows = session.execute(
-        select(StoredContent.digest, StoredContent.object_name).where(*unused).limit(BATCH_SIZE)
-    )
-    found = rows.all()
-    for digest, object_name in found:
-        if object_name is None:
-            session.execute(delete(StoredContent).where(StoredContent.digest == digest, *unused))
-        elif not digest.startswith(LEFT):
-            left = update(StoredContent).where(StoredContent.digest == digest, *unused)
-            session.execute(left.values(digest=left_digest()))
+    digests = session.scalars(select(StoredContent.digest).where(*unused).limit(BATCH_SIZE)).all()
+    for digest in digests:
+        session.execute(delete(StoredContent).where(StoredContent.digest == digest, *unused))
         session.commit()
-    remove_left_objects(session)
-    return len(found)
-
-
-def remove_left_objects(session: Session) -> None:
-    if _store is None:
-        return  # they wait until the settings name the bucket again
-    late = is_left(), StoredContent.datetime < now() - UNUSED
-    names = session.scalars(select(StoredContent.object_name).where(*late).limit(BATCH_SIZE)).all()
-    session.rollback()
-    for name in filter(None, names):
-        _store.remove(name)
-        session.execute(delete(StoredContent).where(StoredContent.object_name == name, is_left()))
-        session.commit()
-
-
-def remove_all_content(session: AnySession) -> None:
-    """Removes the content that no file has, where none is added any more."""
-    is_used = select(StoredFile.path).where(StoredFile.digest == StoredContent.digest).exists()
-    begin_write(session)
-    session.execute(delete(StoredContent).where(~is_used))
-    session.commit()
+    return len(digests)

@@ -29,7 +29,6 @@ from app.core.file_locks import lock_file
 from app.core.file_watch import FileWatch
 from app.core.patience import WORK
 from app.core.poll_loop import Quiet, quiet_database, take_turns
-from app.core.write_stop import is_stopped
 from app.events.feed.sequencer import Sequencer
 from app.events.push.pusher import EventPusher
 from app.jobs.confirmations import post_confirmations
@@ -82,7 +81,6 @@ class Worker:
         self.ingest = Ingest(settings)
         self.upkeep = open_upkeep(settings)
         self.ended = threading.Event()
-        self.rests = threading.Event()  # set with `ended`, and while the database takes no changes
         self.errors = ErrorBoundary(
             "worker", first_seconds=RETRY_SECONDS, max_seconds=LONGEST_RETRY, max_outages=inf
         )
@@ -100,7 +98,6 @@ class Worker:
 
     def end(self, _signal: int = 0, _frame: FrameType | None = None) -> None:
         self.ended.set()
-        self.rests.set()
 
     def end_at(self, *numbers: signal.Signals) -> None:
         for number in numbers:
@@ -111,26 +108,20 @@ class Worker:
             signal.signal(number, signal.SIG_IGN)
 
     def run(self) -> None:
-        """Works until it is asked to end.
-
-        Waits while another worker is active on the same data, and while the database takes no changes.
-        """
+        """Works until it is asked to end. Waits while another worker is active on the same data."""
         while not self.ended.is_set():
             with lock_file(self.data_dir / WORKER_LOCK) as is_ours:
-                if is_ours and not is_stopped(self.settings):
+                if is_ours:
                     self.work()
                     continue
-            self.ended.wait(RETRY_SECONDS if is_ours else STAND_BY_SECONDS)
+            self.ended.wait(STAND_BY_SECONDS)
 
     def work(self) -> None:
-        self.rests.clear()
-        if self.ended.is_set():  # just now
-            self.rests.set()
         forget_heartbeat(self.data_dir)
         beside = WorkerThreads(self.settings)
         beside.start()
         try:
-            take_turns(self.turn, self.rests.wait, self.rests, IDLE_SECONDS, LONGEST_IDLE)
+            take_turns(self.turn, self.ended.wait, self.ended, IDLE_SECONDS, LONGEST_IDLE)
             self.last_turns()
         finally:
             beside.stop()
@@ -144,9 +135,6 @@ class Worker:
         and after every UPKEEP_EVERY steps of it. A database that does not answer is waited for: the journal
         keeps the clicks.
         """
-        if is_stopped(self.settings):
-            self.rests.set()
-            return False
         self.see_to_duties(time.monotonic())
         if not self.steps_in_a_row and self.quiet and self.errors.run(None, self.quiet.is_quiet):
             return False
@@ -169,8 +157,6 @@ class Worker:
 
     def last_turns(self) -> None:
         """Ingests what the web processes have left, which ended before the worker, within a few seconds."""
-        if is_stopped(self.settings):
-            return
         deadline = time.monotonic() + 5
         while time.monotonic() < deadline and self.errors.run("ingest", self.ingest.step):
             pass

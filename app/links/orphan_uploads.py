@@ -32,9 +32,9 @@ def remove_strays(session: Session) -> int:
     if kept is None:
         return 0
     count = 0
-    sweeps = (previous_uploads.remove_strays, remove_unnamed)
+    of_files = (previous_uploads.remove_strays, remove_unnamed)
     of_database = (previous_uploads.remove_stored_strays, remove_unnamed_stored, remove_unused)
-    for remove in (*sweeps, *(of_database if uploads.is_in_database() else ())):
+    for remove in of_database if uploads.is_in_database() else of_files:
         with errors.attempt(remove.__name__):
             count += remove(session, kept)
         session.rollback()

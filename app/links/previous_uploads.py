@@ -92,8 +92,7 @@ def find(link_id: int, name: str) -> Path | None:
     if uploads.is_in_database():
         paths = [stored_path(link_id, name), uploads.stored_path(name)]
         there = stored_files.known(db.session, paths)
-        if found := next((path for path in paths if path in there), None):
-            return Path(found)
+        return next((Path(path) for path in paths if path in there), None)
     # what is replaced meanwhile is linked here before it is removed there
     places = (place_of(link_id, name), uploads.directory() / name)
     return next((place for place in places if place.is_file()), None)
@@ -114,17 +113,18 @@ def listed() -> Iterator[tuple[int, Path, str]]:
 
 def forget(ids: Iterable[int]) -> None:
     """Remove all previous pictures of these links, which are deleted for good, once that is committed."""
-    wanted = list(ids)
-    uploads.noted("old_uploads").extend(of_links(wanted))
-    if uploads.is_in_database() and wanted:
-        stored_files.remove_of_rows(db.session, wanted)
+    if uploads.is_in_database():
+        stored_files.remove_of_rows(db.session, list(ids))
+    else:
+        uploads.noted("old_uploads").extend(of_links(ids))
 
 
 def remove(session: AnySession, ids: Sequence[int]) -> None:
     """Remove all previous pictures of these links as `uploads.remove` does."""
-    uploads.remove_files(of_links(ids))
-    if uploads.is_in_database() and ids:
+    if uploads.is_in_database():
         stored_files.remove_of_rows(session, ids)
+    else:
+        uploads.remove_files(of_links(ids))
 
 
 def remove_strays(session: Session, in_trash: Collection[str] = ()) -> int:

@@ -3,9 +3,6 @@
 On PostgreSQL, which several machines may share, pictures are in the database (`app/core/stored_files.py`); on
 SQLite they are files. Files are written before the commit and removed after it. So a request that fails
 leaves no file, and no row names a file that is gone.
-
-A file that PostgreSQL's instance has from before is read where the database has none, until
-`flask media copy` has moved it.
 """
 
 # see docs/decisions/2026-11-25-pictures-in-the-database.md
@@ -19,9 +16,10 @@ from pathlib import Path
 from sqlalchemy import event
 from sqlalchemy.orm import Session, SessionTransaction
 
-from app.core import file_copies, stored_files
+from app.core import stored_files
 from app.core.database import AnySession
 from app.core.extensions import db
+from app.core.file_copies import copy_of
 from app.links.pictures import Picture
 
 FOLDER = "uploads"
@@ -54,18 +52,11 @@ def stored_path(name: str) -> str:
 
 def path_of(name: str) -> Path:
     """The file of a served picture on this machine. It may be missing."""
-    if _is_in_database:
-        # a session of its own: readers of pictures hold no transaction open meanwhile
-        with Session(db.engine) as session:
-            copy = file_copies.copy_of(session, stored_path(name), directory().parent)
-        if copy is not None:
-            return copy
-    return directory() / name
-
-
-def is_at_hand(name: str) -> bool:
-    """Whether a served picture can be read without a bucket, for which no page of a visitor waits."""
-    return not stored_files.is_in_store() or file_copies.has_copy(stored_path(name), directory().parent)
+    if not _is_in_database:
+        return directory() / name
+    # a session of its own: readers of pictures hold no transaction open meanwhile
+    with Session(db.engine) as session:
+        return copy_of(session, stored_path(name), directory().parent) or directory() / name
 
 
 def keep(picture: Picture) -> str:
@@ -100,8 +91,7 @@ def keep_again(file: str | Path) -> str:
 def link_stored(old: str, new: str, link_id: int | None = None) -> None:
     """Store a picture of the database under another path, too. Raises FileNotFoundError where it is gone."""
     if not stored_files.link(db.session, old, new, link_id):
-        content = (directory().parent / old).read_bytes()  # from before
-        stored_files.add(db.session, new, content, link_id)
+        raise FileNotFoundError(old)
 
 
 def keep_any(picture: Picture | str | Path | None) -> str | None:
@@ -121,10 +111,10 @@ def prepared(name: str) -> Path:
 
 def discard(name: str | None) -> None:
     """Remove the file once the transaction is committed."""
-    if name:
+    if name and _is_in_database:
+        stored_files.remove(db.session, [stored_path(name)])
+    elif name:
         noted("old_uploads").append(directory() / name)
-        if _is_in_database:
-            stored_files.remove(db.session, [stored_path(name)])
 
 
 def noted(what: str) -> list[Path]:
@@ -158,10 +148,10 @@ def ended(session: Session, transaction: SessionTransaction) -> None:
 
 def remove(session: AnySession, names: Iterable[str]) -> None:
     """Remove pictures: files at once, those of the database with the transaction of `session`."""
-    wanted = list(names)
-    remove_files(directory() / name for name in wanted)
-    if _is_in_database and wanted:
-        stored_files.remove(session, map(stored_path, wanted))
+    if _is_in_database:
+        stored_files.remove(session, map(stored_path, names))
+    else:
+        remove_files(directory() / name for name in names)
 
 
 def remove_files(paths: Iterable[Path]) -> None:

@@ -22,7 +22,6 @@ from app.net.http import EVERYWHERE, HttpResponse, NoAnswer
 PIECE_BYTES = 16 * 1024 * 1024  # of an object, in memory at once
 PIECE_SECONDS = 300.0  # to send or to read so much, or to answer anything else
 XML_BYTES = 8 * 1024 * 1024  # a list of a thousand objects, whose names may have 1,024 bytes each
-ERROR_BYTES = 64 * 1024
 TRIES, FIRST_WAIT_SECONDS = 3, 0.5
 MISSING = frozenset({"NoSuchKey", "NoSuchUpload", "NotFound"})
 TEMPORARY = frozenset({429, 500, 502, 503, 504})
@@ -84,19 +83,6 @@ class Bucket:
 
     def key(self, name: str) -> str:
         return self.prefix + name
-
-    def put(self, name: str, content: bytes, *, seconds: float = PIECE_SECONDS, tries: int = TRIES) -> None:
-        """Stores an object, whole or not at all, in place of one that is there."""
-        self.ask("PUT", self.key(name), body=content, seconds=seconds, tries=tries)
-
-    def get(self, name: str, limit: int, *, seconds: float = PIECE_SECONDS, tries: int = TRIES) -> bytes:
-        """The content of a small object. Raises ObjectMissing, and BucketError for one that is larger."""
-        answer = self.ask(
-            "GET", self.key(name), limit=max(limit + 1, ERROR_BYTES), seconds=seconds, tries=tries
-        )
-        if len(answer.body) > limit:
-            raise BucketError("too_large", f"{name} is larger than {limit:,} bytes.", answer.status)
-        return answer.body
 
     def read(self, name: str) -> Iterator[bytes]:
         """The content of an object of any size, in pieces. One that is replaced meanwhile is an error."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import sqlite3
+import subprocess
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +18,17 @@ from alembic.config import Config
 from alembic.script import Script, ScriptDirectory
 from sqlalchemy import Connection, Engine, NullPool, create_engine, event, inspect, text
 
-from app.core.config import describe_unknown_name
+from app.core.config import PREFIX, describe_unknown_name
 from app.core.database import clicks_path, prepare_engine
 from app.core.extensions import db, migrate
 from app.core.file_locks import wait_for_lock
+from app.core.folders import PROGRAM, ROOT
 from app.core.read_only import address_of
+from app.core.running_address import LOCK
+from app.jobs.maintenance import WORKER_LOCK
 from app.operations.backups.before_upgrade import prepare_upgrade
 from app.operations.checks.settings import find_conflicts
+from app.operations.processes import hold_lock
 from app.operations.revisions import describe_unknown, known_revisions, newest_revisions
 from app.operations.secret_key import require_secret_key
 from app.web.application import settings
@@ -33,6 +39,8 @@ DROP = re.compile(r'DROP TABLE "?(\w+)"?')
 RENAME = re.compile(r'ALTER TABLE "?_alembic_tmp_\w+"? RENAME TO "?(\w+)"?')
 TRIGGERS = "SELECT name, tbl_name, sql FROM sqlite_master WHERE type = 'trigger' ORDER BY rowid"
 RESTORING = "restoring"  # a file that exists while the instance in DATA_DIR is incomplete
+# settings that a copy must not have: they lead to the instance itself, or do not fit its database
+OTHER_ADDRESSES = ("CLICKS_URL", "BACKUP_TO")
 
 
 def keep_triggers(engine: Engine) -> None:
@@ -125,6 +133,38 @@ def alone_on_server() -> Iterator[None]:
     with engine.begin() as connection:
         connection.execute(text("SELECT pg_advisory_xact_lock(7262311)"))
         yield
+
+
+@contextmanager
+def stopped(data_dir: Path) -> Iterator[None]:
+    """Holds the locks of the data directory, so that no server and no worker runs meanwhile.
+
+    Raises ClickException where one does.
+    """
+    names = (LOCK, WORKER_LOCK, "restore.lock")
+    with ExitStack() as stack:
+        if not all(stack.enter_context(hold_lock(data_dir / name)) for name in names):
+            raise click.ClickException(f"Waypost is running on {data_dir}: stop it first.")
+        yield
+
+
+class UpgradeFailed(Exception):
+    """The tables of a copy can't be brought up to date. The text is the last line of what was said."""
+
+
+def upgrade_copy(directory: Path, database_url: str = "") -> None:
+    """Brings tables up to date in a process of its own, for which the copy is the instance.
+
+    `database_url`: of tables that are not in files of `directory`. Raises UpgradeFailed.
+    """
+    own = {name: "" for each in OTHER_ADDRESSES for name in (each, f"{each}_FILE")}
+    own |= {"DATA_DIR": str(directory), "DATABASE_URL": database_url, "DATABASE_URL_FILE": ""}
+    own |= {"UPGRADE_BACKUPS": "0", "UPGRADE_BACKUPS_FILE": ""}  # the copy is of a backup
+    environ = os.environ | {PREFIX + name: value for name, value in own.items()}
+    command = [*PROGRAM, "db", "upgrade"]
+    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise UpgradeFailed((done.stderr.strip().splitlines() or ["?"])[-1])
 
 
 def is_current() -> bool:

@@ -24,7 +24,6 @@ from app.core.patience import READINESS
 from app.core.redis_client import ping, redis
 from app.core.secret_keys.check import KeyState, compare_keys
 from app.core.secret_keys.ring import current_keys
-from app.core.write_stop import is_stopped
 from app.jobs import maintenance
 from app.journal import segments
 from app.journal.segments import directory_of
@@ -86,8 +85,6 @@ def secret_key_check(session: AnySession) -> Check:
 
 
 def worker_check(_session: AnySession) -> Check:
-    if is_stopped(settings()):
-        return {"ok": True, "detail": "the worker pauses: the database is being moved", "seconds": None}
     age = maintenance.heartbeat_age(settings().data_dir)
     if age is None:
         return {"ok": False, "detail": "no worker runs", "seconds": None}
@@ -132,7 +129,7 @@ def describe_journal(state: JournalState) -> str | None:
     """What is wrong with the journal; None where nothing is."""
     if time.time() - state.last_dropped < DROPPED_SECONDS:
         return "visits could not be written and were dropped in the last minutes"
-    if state.counters.seconds >= LAG_SECONDS and not is_stopped(settings()):
+    if state.counters.seconds >= LAG_SECONDS:
         return "visits wait to be counted: see whether the worker runs"
     return None
 
@@ -156,7 +153,7 @@ def limited_check(session: AnySession) -> Check:
     Their `clicks` are counted at once.
     """
     lag = limited_lag(session, time.time())
-    is_late = lag.seconds >= LAG_SECONDS and not is_stopped(settings())
+    is_late = lag.seconds >= LAG_SECONDS
     return {
         "ok": not is_late,
         "detail": "visits of limited links wait: see whether the worker runs" if is_late else None,

@@ -29,7 +29,7 @@ def make_card(details: Row, compiled_link: CompiledLink) -> Card:
         "description": details.get("cloaking_meta_description"),
         "favicon": favicon and f"/media/{favicon}",
         "picture": picture and f"{request.host_url}media/{picture}",
-        "size": picture and size_of(picture),
+        "size": picture and read_size(picture),
         "address": request.host_url.rstrip("/") + path_of(compiled_link),
     }
 
@@ -44,14 +44,9 @@ def card_of(compiled_link: CompiledLink) -> Card | None:
     )
 
 
-def size_of(name: str) -> tuple[int, int] | None:
-    """Width and height of an uploaded picture; None when it is gone, or would have to come from a bucket."""
-    return read_size(name) if uploads.is_at_hand(name) else None
-
-
 @lru_cache(maxsize=1_000)  # names of 37 characters: a file never changes under its name
 def read_size(name: str) -> tuple[int, int] | None:
-    """The size, read from the header alone."""
+    """Width and height of an uploaded picture, read from its header alone; None when it is gone."""
     try:
         with Image.open(uploads.path_of(name)) as picture:
             return picture.size

@@ -11,7 +11,6 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from app.core import logging as core_logging
 from app.core.errors import RetryLater
-from app.core.write_stop import is_refusal
 from app.i18n.messages import lazy_gettext as _l
 from app.web import locale, security_headers
 from app.web.errors import ErrorAnswer, failure_of
@@ -62,7 +61,7 @@ def error_response(error: Exception) -> Response:
 
 def is_expected(error: Exception) -> bool:
     """Whether a failure on our side is meant to be, and needs no line in the log."""
-    return isinstance(error, RetryLater) or is_refusal(error)
+    return isinstance(error, RetryLater)
 
 
 def is_answer(error: HTTPException) -> bool:

@@ -13,9 +13,8 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
-from app.core import errors, write_stop
+from app.core import errors
 from app.core.errors import FieldError, StoreDown
-from app.core.write_stop import is_refusal
 from app.i18n.messages import lazy_gettext as _l
 
 STATUSES: dict[type[errors.WaypostError], int] = {
@@ -35,7 +34,6 @@ STATUSES: dict[type[errors.WaypostError], int] = {
     errors.Busy: 503,
 }
 RETRY_SECONDS = 2
-READ_ONLY = _l("Nothing can be changed right now: the database is being moved. Try again in a few minutes.")
 # SQLite has no codes for these in Python 3.11's messages that SQLAlchemy keeps; PostgreSQL has
 FULL_TEXTS = ("database or disk is full", "No space left")
 BUSY_TEXTS = ("is locked", "is busy", "unable to open database", "disk I/O error", "readonly database")
@@ -61,9 +59,6 @@ def failure_of(error: Exception) -> ErrorAnswer:
         return ErrorAnswer(status_of(error), error.errors, headers_of(error), facts)
     if isinstance(error, HTTPException):
         return of_werkzeug(error)
-    if is_refusal(error):
-        entry = FieldError(READ_ONLY, "read_only")
-        return ErrorAnswer(503, [entry], {"Retry-After": str(write_stop.RETRY_SECONDS)})
     if is_full(error):
         return ErrorAnswer(507, [FieldError(_l("There is no space left to store this."), "storage_full")])
     if is_busy(error):

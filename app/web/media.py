@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from flask import Blueprint, Flask, Response, abort, send_from_directory
 
@@ -35,10 +36,12 @@ def media(name: str) -> Response:
     match = NAME.fullmatch(name)
     if match is None:
         abort(404)
-    path = settings().data_dir / FOLDER / name
+    path: Path | None = settings().data_dir / FOLDER / name
     if not settings().is_sqlite:
-        path = copy_of(db.session, f"{FOLDER}/{name}", settings().data_dir) or path
+        path = copy_of(db.session, f"{FOLDER}/{name}", settings().data_dir)
         db.session.rollback()  # a slow client must not hold a connection of the database
+    if path is None:
+        abort(404)
     answer = send_from_directory(path.parent, path.name, mimetype=TYPES[match[1]], max_age=YEAR)
     answer.headers["Cache-Control"] = f"public, max-age={YEAR}, immutable"
     answer.headers["Cross-Origin-Resource-Policy"] = "cross-origin"

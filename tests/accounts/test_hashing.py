@@ -331,7 +331,7 @@ def test_every_hash_of_the_application_goes_through_the_gate() -> None:
     Backups are made by commands, in processes of their own.
     """
     users = {named(path): path for path in MODULES if foreign(path, {"argon2"})}
-    assert set(users) == {"app/accounts/passwords.py", "app/operations/backups/key_encryption.py"}
+    assert set(users) == {"app/accounts/passwords.py", "app/operations/backups/encryption.py"}
     tree = ast.parse(users["app/accounts/passwords.py"].read_text())
     gated = {
         id(part)

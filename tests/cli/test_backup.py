@@ -29,7 +29,7 @@ from app.core.folders import ROOT
 from app.core.secret_keys.ring import fingerprint, replace_key
 from app.events.feed.restored import PER_SECOND
 from app.journal import daily_salt
-from app.operations.backups import manifest
+from app.operations.backups.archive import parse_manifest
 from tests import postgres
 from tests.commands import run_command
 from tests.crowds import Owner
@@ -158,15 +158,14 @@ def hot_clicks(server: Server) -> int:
 
 
 @pytest.fixture
-def passphrase(tmp_path: Path) -> Path:
-    """A file that holds a passphrase."""
-    path = tmp_path / "passphrase"
-    path.write_text("four slow trains at dawn\n")
-    return path
+def with_key(tmp_path: Path) -> list[str]:
+    """The options of a restore with the secret key, in a file."""
+    (tmp_path / "the_key").write_text(KEY)
+    return ["--key-file", str(tmp_path / "the_key")]
 
 
 @pytest.fixture
-def archive(run: Run, alice, make_link, data_dir: Path, tmp_path: Path, passphrase: Path) -> Path:
+def archive(run: Run, alice, make_link, data_dir: Path, tmp_path: Path) -> Path:
     """A backup of an instance with a link, a daily salt, a picture and a file that is being imported."""
     make_link(alice, url="kept")
     daily_salt.day_key(data_dir, clock.now().date())
@@ -178,20 +177,18 @@ def archive(run: Run, alice, make_link, data_dir: Path, tmp_path: Path, passphra
     ):
         (data_dir / folder).mkdir(exist_ok=True)
         (data_dir / folder / name).write_bytes(name.encode())
-    done = run("backup", tmp_path / "kept.tar.gz", "--passphrase-file", passphrase)
+    done = run("backup", tmp_path / "kept.tar.gz")
     assert done.exit_code == 0, done.output
-    assert f"It holds the secret key it needs ({fingerprint(KEY)}), encrypted" in done.output
     return tmp_path / "kept.tar.gz"
 
 
 def test_what_is_in_it(archive: Path, data_dir: Path, run: Run) -> None:
     found = contents(archive)
-    about = manifest.parse_manifest(found.pop("manifest.json"))
+    about = parse_manifest(found.pop("manifest.json"))
     assert sorted(found) == sorted(about.files)
     assert {
         "main.db",
         "clicks.db",
-        "secret_key.enc",
         f"uploads/{'a' * 32}.png",
         f"replaced/1-{'c' * 32}.png",
         f"imports/{'b' * 32}.csv",
@@ -206,9 +203,8 @@ def test_what_is_in_it(archive: Path, data_dir: Path, run: Run) -> None:
 
 
 @pytest.mark.full
-def test_it_comes_back_by_a_pipe(archive: Path, other: Server, passphrase: Path) -> None:
+def test_it_comes_back_by_a_pipe(archive: Path, other: Server, with_key: list[str]) -> None:
     before = int(time.time()) * PER_SECOND - 1
-    with_key = ["--passphrase-file", str(passphrase)]
     command = [sys.executable, "-m", "flask", "--app", "wsgi", "restore", "-", *with_key]
     with archive.open("rb") as source:
         done = subprocess.run(
@@ -251,13 +247,13 @@ def test_it_comes_back_by_a_pipe(archive: Path, other: Server, passphrase: Path)
 
 
 @pytest.mark.full
-def test_a_restore_that_was_killed_is_done_again(archive: Path, other: Server, passphrase: Path) -> None:
+def test_a_restore_that_was_killed_is_done_again(archive: Path, other: Server, with_key: list[str]) -> None:
     """After a kill halfway no command starts on the data, and the next restore completes it."""
     other.data_dir.mkdir()
     (other.data_dir / "restoring").touch()
     (other.data_dir / "clicks.db").write_bytes(b"half")
     assert "A restore was interrupted" in refused(other, "users", "list")
-    other.flask("restore", str(archive), "--passphrase-file", str(passphrase))
+    other.flask("restore", str(archive), *with_key)
     assert "alice" in other.flask("users", "list")
 
 
@@ -274,9 +270,7 @@ def test_an_older_one_is_brought_up_to_date(other: Server, tmp_path: Path) -> No
     old = Server(tmp_path / "old")
     old.flask("db", "upgrade", "9d3b7a52e6c1")
     old.flask("backup", str(tmp_path / "old.tar.gz"))
-    assert manifest.parse_manifest(contents(tmp_path / "old.tar.gz")["manifest.json"]).revisions == [
-        "9d3b7a52e6c1"
-    ]
+    assert parse_manifest(contents(tmp_path / "old.tar.gz")["manifest.json"]).revisions == ["9d3b7a52e6c1"]
     other.flask("restore", str(tmp_path / "old.tar.gz"))
     with sqlite3.connect(other.data_dir / "main.db") as main:
         assert main.execute("SELECT count(*) FROM link_import").fetchone() is not None
@@ -298,7 +292,7 @@ def listed(found: dict[str, bytes], name: str) -> dict[str, bytes]:
 
 DAMAGED: dict[str, tuple[Callable[[dict[str, bytes]], dict[str, bytes]], str]] = {
     "of a newer Waypost": (lambda found: changed(found, revisions=["f" * 12]), "A newer Waypost"),
-    "of a newer kind": (lambda found: changed(found, format=3), "A newer Waypost"),
+    "of a newer kind": (lambda found: changed(found, format=4), "A newer Waypost"),
     "of another database": (lambda found: changed(found, database="postgresql"), "on postgresql"),
     "a file that is not listed": (lambda found: {**found, "uploads/x": b"x"}, "'uploads/x'"),
     "a path out of it": (lambda found: listed(found, "../../evil"), "it lists '../../evil'"),
@@ -355,10 +349,10 @@ def test_what_is_damaged_changes_nothing(archive: Path, app: Flask, tmp_path: Pa
         for name, content in found.items():
             info = tarfile.TarInfo(name)
             info.size = len(content)
-            if name == "secret_key.enc":
+            if name == "clicks.db":
                 info.type, info.linkname, info.size = tarfile.SYMTYPE, "/etc/passwd", 0
             tar.addfile(info, io.BytesIO(content))
-    assert "'secret_key.enc' is not as its list says" in restored(empty, cut).stderr
+    assert "'clicks.db' is not as its list says" in restored(empty, cut).stderr
     assert "No such file" in restored(empty, tmp_path / "nowhere").stderr
     after = sorted(path.name for path in settings.data_dir.iterdir() if not path.name.endswith(".lock"))
     assert after == [name for name in before if not name.endswith(".lock")]

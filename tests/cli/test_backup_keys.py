@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import hashlib
+import io
 import json
 import shutil
 import sqlite3
@@ -22,9 +23,8 @@ from app.core.config import load_settings
 from app.core.encryption import encrypt_text
 from app.core.extensions import db
 from app.core.secret_keys.ring import fingerprint
-from app.operations.backups import key_encryption
-from app.operations.backups.key_encryption import decrypt_keys, encrypt_keys
-from app.operations.backups.manifest import UnusableBackup
+from app.operations.backups import archive
+from app.operations.backups.encryption import SECRET_KEYS, decrypt, encrypt_keys
 from tests.cli.test_backup import written
 from tests.commands import run_command
 from tests.factories import PASSWORD
@@ -41,7 +41,7 @@ def migrate_in_forks(monkeypatch: pytest.MonkeyPatch) -> None:
         done = run_command(tuple(command[command.index("db") :]), cwd, env)
         return CompletedProcess(command, done.returncode, done.stdout.decode(), done.stderr.decode())
 
-    monkeypatch.setattr("app.operations.backups.restoring.subprocess", SimpleNamespace(run=run))
+    monkeypatch.setattr("app.operations.database.subprocess", SimpleNamespace(run=run))
 
 
 @pytest.fixture
@@ -132,11 +132,16 @@ def test_without_a_passphrase_the_key_is_not_in_it(old: Run, new: Run, tmp_path:
 
 
 def test_with_a_passphrase(old: Run, new: Run, tmp_path: Path, passphrase: tuple[str, Path]) -> None:
+    """All of it is encrypted, and the key is in it."""
     path = tmp_path / "b.tar.gz"
-    assert "encrypted: keep the passphrase elsewhere" in old("backup", path, *passphrase).output
-    with tarfile.open(path) as tar:
-        content = tar.extractfile("secret_key.enc").read()  # type: ignore[union-attr]
-    assert key_of(tmp_path / "old").encode() not in content
+    assert "keep the passphrase" in old("backup", path, *passphrase).output
+    assert path.read_bytes().startswith(b"Waypost backup, encrypted")
+    plain = io.BytesIO()
+    with path.open("rb") as source:
+        decrypt(source, plain.write, PASSPHRASE)
+    plain.seek(0)
+    with tarfile.open(fileobj=plain) as tar:
+        assert tar.extractfile("secret_key").read().decode() == key_of(tmp_path / "old")  # type: ignore[union-attr]
 
     assert "add --passphrase or --passphrase-file" in new("restore", path).stderr
     wrong = new("restore", path, "--passphrase", stdin="another passphrase\n")
@@ -168,22 +173,37 @@ def test_a_key_of_the_settings(old: Run, new: Run, tmp_path: Path, passphrase: t
     assert refused.exit_code == 1
     assert f"WAYPOST_SECRET_KEY holds the key {fingerprint(other)}" in refused.stderr
     assert "set it to that one" in refused.stderr
-    done = new("restore", path, SECRET_KEY=key)
+    done = new("restore", path, *passphrase, SECRET_KEY=key)
     assert done.exit_code == 0, done.output
     assert not (tmp_path / "new" / "secret_key").exists()
     assert reads_all(new, SECRET_KEY=key)
 
 
-def test_a_backup_of_before_that_holds_the_key_in_plain_text(old: Run, new: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [1, 2])
+def test_a_backup_of_an_earlier_format(
+    kind: int,
+    old: Run,
+    new: Run,
+    tmp_path: Path,
+    passphrase: tuple[str, Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first held the key in plain text, the second one could hold it encrypted by itself."""
     key = key_of(tmp_path / "old").encode()
     old("backup", tmp_path / "b.tar.gz")
     with tarfile.open(tmp_path / "b.tar.gz") as tar:
         found = {member.name: tar.extractfile(member).read() for member in tar}  # type: ignore[union-attr]
-    about = json.loads(found.pop("manifest.json")) | {"format": 1}
-    del about["keys"]
-    about["files"]["secret_key"] = {"size": len(key), "sha256": hashlib.sha256(key).hexdigest()}
-    members = {"manifest.json": json.dumps(about).encode(), **found, "secret_key": key}
-    assert new("restore", written(tmp_path / "before.tar.gz", members)).exit_code == 0
+    about = json.loads(found.pop("manifest.json")) | {"format": kind, "counts": {"main.db link": 0}}
+    name, content = "secret_key", key
+    if kind == 1:
+        del about["keys"]
+    else:
+        monkeypatch.setattr("app.operations.backups.encryption.PURPOSE", SECRET_KEYS)
+        name, content = archive.ENCRYPTED_KEYS, encrypt_keys([key.decode()], PASSPHRASE)
+    about["files"][name] = {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    members = {"manifest.json": json.dumps(about).encode(), **found, name: content}
+    done = new("restore", written(tmp_path / "before.tar.gz", members), *(passphrase if kind == 2 else ()))
+    assert done.exit_code == 0, done.output
     assert key_of(tmp_path / "new").encode() == key
     assert reads_all(new)
 
@@ -235,7 +255,6 @@ def test_a_key_that_is_not_here_cant_be_held(old: Run, tmp_path: Path, passphras
 WRONG_OPTIONS = {
     "a short passphrase": (("--passphrase",), "too short\ntoo short\n", "at least 12 characters"),
     "both": (("--passphrase", "--passphrase-file", __file__), "", "Either --passphrase or"),
-    "with and without": (("--passphrase-file", __file__, "--without-secret"), "", "do not go together"),
 }
 
 
@@ -245,33 +264,3 @@ def test_options_that_are_refused(name: str, old: Run, tmp_path: Path) -> None:
     done = old("backup", tmp_path / "b.tar.gz", *options, stdin=stdin)
     assert (done.exit_code, said in done.stderr) == (2, True), done.stderr
     assert not (tmp_path / "b.tar.gz").exists()
-
-
-def spoil(content: bytes, **changes: object) -> bytes:
-    return json.dumps(json.loads(content) | changes).encode()
-
-
-SPOILED: dict[str, Callable[[bytes], bytes]] = {
-    "no JSON": lambda _content: b"x",
-    "a list": lambda _content: b"[]",
-    "too much memory": lambda content: spoil(content, memory_kib=2**31),
-    "too much time": lambda content: spoil(content, time=10**6),
-    "no lanes": lambda content: spoil(content, parallelism=0),
-    "no base64": lambda content: spoil(content, salt="%"),
-    "a short nonce": lambda content: spoil(content, nonce="AAAA"),
-    "another ciphertext": lambda content: spoil(content, ciphertext="A" * 64),
-    "an empty one": lambda content: spoil(content, ciphertext=""),
-}
-
-
-def test_an_encrypted_key_that_was_changed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(key_encryption, "Cost", lambda *cost: REAL_COST(*(cost or (64, 1, 1))))
-    content = encrypt_keys(["one", "two"], PASSPHRASE)
-    assert decrypt_keys(content, PASSPHRASE) == ["one", "two"]
-    assert encrypt_keys(["one", "two"], PASSPHRASE) != content
-    for name, change in SPOILED.items():
-        with pytest.raises(UnusableBackup):
-            pytest.fail(f"{name}: {decrypt_keys(change(content), PASSPHRASE)}")
-
-
-REAL_COST = key_encryption.Cost

@@ -46,8 +46,6 @@ BOUNDS: dict[str, str | int] = {
     "audit/failures.py self.ends": 3 * 50 * 2000,
     "core/caches.py max_bytes_by_cache": CODE,
     "operations/demo/visits.py sums": CODE,
-    "operations/database_copy/copier.py self.problems": "MAX_PROBLEMS",
-    "operations/database_copy/copier.py self.replaced": "MAX_PROBLEMS",
     "analytics/params.py NO_WORDS": CODE,
     "analytics/params.py known_zones": CODE,
     "analytics/tally.py self.visited": SHORT,

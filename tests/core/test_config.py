@@ -93,8 +93,8 @@ BAD = {
     "consent by another word": ("PIXEL_CONSENT", "maybe"),
     "too few connections": ("DATABASE_POOL_SIZE", "3"),
     "no handlers": ("MAX_HANDLERS", "0"),
-    "a bucket of pictures that is none": ("MEDIA_URL", "https://s3.example.com/bucket"),
-    "a bucket in capitals": ("MEDIA_URL", "s3://Bucket"),
+    "a bucket that is none": ("BACKUP_TO", "https://s3.example.com/bucket"),
+    "a bucket in capitals": ("BACKUP_TO", "s3://Bucket"),
     "a prefix that would be encoded": ("BACKUP_TO", "s3://bucket/a b"),
     "backups to a server of another kind": ("BACKUP_TO", "ftp://example.com/backups"),
     "backups to a file": ("BACKUP_TO", "/dev/null"),
@@ -216,13 +216,6 @@ def test_a_bucket_needs_both_keys(tmp_path: Path) -> None:
     for name in KEYS:
         with pytest.raises(BadSettings, match=rf"^WAYPOST_{name}: .* WAYPOST_BACKUP_TO names a bucket$"):
             load_settings(environ(tmp_path, **target, **(KEYS | {name: ""})))
-
-
-def test_pictures_in_a_bucket_need_postgresql(tmp_path: Path) -> None:
-    given = {"MEDIA_URL": "s3://bucket", **KEYS}
-    with pytest.raises(BadSettings, match=r"^WAYPOST_MEDIA_URL: "):
-        load_settings(environ(tmp_path, **given))
-    load_settings(environ(tmp_path, **given, DATABASE_URL="postgresql://u@one.example/d"))
 
 
 def test_clicks_in_the_same_file_as_the_rest_are_refused(tmp_path: Path) -> None:

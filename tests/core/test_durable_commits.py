@@ -14,8 +14,6 @@ from app.core.config import Settings
 from app.core.database import prepare_engine
 from app.core.extensions import db
 from app.jobs.worker import Worker, WorkerThreads
-from app.operations.database import files
-from app.operations.database_copy.sqlite_store import SqliteStore
 from app.redirects import limits
 from tests.test_architecture import MODULES, named
 
@@ -53,26 +51,11 @@ def test_each_engine_commits_to_disk(
         assert connection.execute(text("PRAGMA main.synchronous")).scalar() == FULL
 
 
-def test_a_database_that_takes_no_changes_any_more_has_that_on_disk(
-    app: Flask,
-    settings: Settings,
-) -> None:
-    with app.app_context():
-        store = SqliteStore(*files(), is_target=False)
-    with store._changing() as connections:
-        found = {
-            connection.execute("PRAGMA synchronous").fetchone()[0] for connection in connections.values()
-        }
-    store.close()
-    assert found == {FULL}
-
-
 # modules that commit without a sync, and why that loses nothing
 UNSYNCED = {
     "app/analytics/engine.py": "clicks: the journal keeps them until a checkpoint has synced them",
     "app/analytics/tally.py": "a temporary file",
     "app/operations/backups/snapshot.py": "a copy that is thrown away unless all of it is written and synced",
-    "app/operations/database_copy/sqlite_store.py": "a target is checkpointed and synced at its end",
     "app/rate_limit/file_storage.py": "counts of the last minutes",
 }
 

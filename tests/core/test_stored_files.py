@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import sqlalchemy as sa
 from flask.testing import FlaskClient
 
+from app import create_app
 from app.accounts.models import User
 from app.accounts.workspaces import access_of
 from app.core import stored_files
@@ -20,11 +22,10 @@ from app.core.database import begin_write
 from app.core.extensions import db
 from app.core.file_copies import COPIES, COPY_SECONDS, remove_old_copies
 from app.core.stored_files import StoredContent, StoredFile
-from app.links import services, uploads
+from app.links import services
 from app.links.orphan_uploads import remove_strays
 from app.links.pictures import Picture
 from tests import pictures
-from tests.links.shared_pictures import check_every_machine
 
 PICTURE = Picture(b"\x89PNG of a kind", "png")
 TO = "https://example.com/"
@@ -47,7 +48,23 @@ class TestOnPostgres:
         self, client: FlaskClient, settings: Settings, alice: User, tmp_path: Path
     ) -> None:
         link = make(alice, "one", cloaking_favicon=PICTURE)
-        check_every_machine(client, settings, link, PICTURE.content, tmp_path)
+        path = f"/media/{link.cloaking_favicon}"
+        (tmp_path / "other").mkdir()
+        other = create_app(replace(settings, data_dir=tmp_path / "other"))
+        machines = (client, other.test_client())
+        for each in machines:
+            with each.get(path) as answer:
+                assert (answer.status_code, answer.data) == (200, PICTURE.content)
+                assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+                assert answer.headers["Content-Type"] == "image/png"
+        begin_write(db.session)
+        services.delete(link)
+        db.session.commit()
+        assert [each.get(path).status_code for each in machines] == [404, 404]
+        for part in ("visits", "rate_limiter", "audit_failures"):
+            other.extensions[part].close()
+        with other.app_context():
+            db.engine.dispose()
 
     def test_a_rollback_leaves_nothing(self, alice: User) -> None:
         begin_write(db.session)
@@ -59,21 +76,6 @@ class TestOnPostgres:
         for alias in ("one", "two"):
             make(alice, alias, cloaking_favicon=PICTURE, cloaking_opengraph=PICTURE)
         assert (len(pictures.served()), contents()) == (4, 1)
-
-    def test_a_file_from_before_is_served_and_kept_with_the_history(
-        self, client: FlaskClient, alice: User, settings: Settings
-    ) -> None:
-        link = make(alice, "one", cloaking_favicon=PICTURE)
-        name = link.cloaking_favicon
-        pictures.lose(f"uploads/{name}")
-        (settings.data_dir / "uploads").mkdir()
-        (settings.data_dir / "uploads" / name).write_bytes(PICTURE.content)
-        assert client.get(f"/media/{name}").data == PICTURE.content
-        begin_write(db.session)
-        services.delete(link)
-        db.session.commit()
-        assert client.get(f"/media/{name}").status_code == 404
-        assert pictures.previous() == [f"{link.id}-{name}"]
 
     def test_strays_go_after_a_day_and_what_is_named_stays(self, session: Any, alice: User) -> None:
         link = make(alice, "one", cloaking_favicon=PICTURE, cloaking_opengraph=Picture(b"before", "jpg"))
@@ -102,36 +104,3 @@ class TestOnPostgres:
         remove_old_copies(settings.data_dir)
         assert [path.name for path in copies.iterdir()] == [f"uploads-{names[1]}"]
         assert client.get(f"/media/{names[0]}").data == PICTURE.content
-
-    def test_files_of_before_are_moved_in(
-        self, app: Any, client: FlaskClient, alice: User, settings: Settings
-    ) -> None:
-        link = make(alice, "one", cloaking_favicon=PICTURE)
-        name, link_id = link.cloaking_favicon, link.id
-        pictures.lose(f"uploads/{name}")
-        for folder, file in (("uploads", name), ("replaced", f"{link_id}-{name}"), ("uploads", "README")):
-            (settings.data_dir / folder).mkdir(exist_ok=True)
-            (settings.data_dir / folder / file).write_bytes(PICTURE.content)
-        done = app.test_cli_runner().invoke(args=["media", "copy"])
-        assert "Moved: 2 " in done.output
-        assert [path.name for path in settings.data_dir.glob("uploads/*")] == ["README"]
-        (settings.data_dir / "uploads" / "README").unlink()
-        assert (pictures.served(), pictures.previous()) == ([name], [f"{link_id}-{name}"])
-        assert client.get(f"/media/{name}").data == PICTURE.content
-        assert "Moved: 0 " in app.test_cli_runner().invoke(args=["media", "copy"]).output
-
-
-def test_what_came_from_postgresql_is_moved_out(
-    app: Any, client: FlaskClient, session: Any, alice: User
-) -> None:
-    link = make(alice, "one", cloaking_favicon=PICTURE)
-    name = link.cloaking_favicon
-    (uploads.directory() / name).unlink()
-    session.add(StoredContent(digest="d", content=PICTURE.content))
-    session.flush()
-    session.add(StoredFile(path=f"uploads/{name}", digest="d"))
-    session.commit()
-    assert client.get(f"/media/{name}").status_code == 404
-    assert "Moved: 1 " in app.test_cli_runner().invoke(args=["media", "copy"]).output
-    assert client.get(f"/media/{name}").data == PICTURE.content
-    assert contents() == 0

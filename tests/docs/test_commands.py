@@ -32,7 +32,6 @@ ELSEWHERE = {
     "CONTRIBUTING.md": "tests/recipes follows the recipes; the rest are the targets that CI runs",
 }
 README = "tests/test_documents.py runs this block as pasted"
-DATABASES = "tests/operations/database_copy copies instances between databases"
 MACHINE = "needs another machine, or a server that the page does not make"
 
 # the first that matches a line tells: None is run here, else the reason why not
@@ -41,7 +40,7 @@ LINES: tuple[tuple[str, str | None], ...] = (
     (r"README.md: ", README),
     (r"quick-start.md: make run", "starts the server that this test starts, too"),
     (r"scaling.md: createdb ", MACHINE),
-    (r"scaling.md: \./waypost db copy ", DATABASES),
+    (r"scaling.md: \./waypost db copy ", "tests/operations/test_database_copy.py: Waypost must be stopped"),
     (
         r"secret-key.md: \./waypost secrets adopt",
         "refused while the right key is there: tests/core/secret_keys tries it",

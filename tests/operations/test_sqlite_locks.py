@@ -38,7 +38,6 @@ from app.journal.writer import Journal
 from app.links import uploads
 from app.links.pictures import Picture
 from app.operations import database
-from app.operations.database_copy.sqlite_store import SqliteStore
 from app.operations.health import CHECKS, GROUPS, run_group
 from app.operations.metrics import render_metrics
 from app.operations.processes import ForkedProcess
@@ -115,19 +114,13 @@ def run_doctor(app: Flask, _settings: Settings) -> None:
 
 def make_backup(app: Flask, settings: Settings) -> None:
     target = settings.data_dir.parent / "backup.tar.gz"
-    done = app.test_cli_runner().invoke(args=["backup", "--without-secret", str(target)])
+    done = app.test_cli_runner().invoke(args=["backup", str(target)])
     assert target.exists(), done.output
 
 
 def look_for_tables(_app: Flask, _settings: Settings) -> None:
     assert database.is_there()
     assert database.find_missing_file() is None
-
-
-def read_as_source_of_a_copy(_app: Flask, _settings: Settings) -> None:
-    store = SqliteStore(*database.files(), is_target=False)
-    assert "link" in store.list_tables()
-    store.close()
 
 
 def watch_files(_app: Flask, settings: Settings) -> None:
@@ -213,7 +206,6 @@ OPERATIONS: dict[str, Callable[[Flask, Settings], None]] = {
     "doctor": run_doctor,
     "a backup": make_backup,
     "a look for tables": look_for_tables,
-    "the source of a copy": read_as_source_of_a_copy,
     "watched files": watch_files,
     "a checkpoint": checkpoint,
     "another pool of connections": open_and_close_connections,

@@ -17,12 +17,10 @@ from flask_login import current_user
 from jinja2.ext import Extension
 
 from app.core.urls import split_address
-from app.core.write_stop import read_state
 from app.dashboard.handlers.delivery_words import switched_off
 from app.dashboard.shared.workspace import workspace_id
 from app.i18n import dated
 from app.i18n.messages import lazy_gettext as _l
-from app.web.application import settings
 from app.web.cookies import host_cookie
 
 THEMES = {"light", "dark"}
@@ -90,7 +88,6 @@ def common() -> dict[str, Any]:
         "navigation": navigation,
         "here": None,
         "switched_off": own_switched_off,
-        "database_copy": lambda: read_state(settings()),
     }
 
 

@@ -9,7 +9,6 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,17 +20,15 @@ from app.core.config import PREFIX, Settings
 from app.core.database import clicks_path
 from app.core.file_locks import is_held
 from app.journal import segments
-from app.operations.backups import archive
-from app.operations.backups.backup_files import DIRECTORY, new_file, own_directory
+from app.operations.backups.archive import write_archive
 from app.operations.backups.snapshot import COPIED_DIRECTORIES, SPARE_BYTES, snapshot
+from app.operations.backups.stores import DIRECTORY, FolderOfBackups
 
 log = logging.getLogger(__name__)
 
 NAME = "before-upgrade-"
 LEVEL = 1  # of gzip: a tenth larger than a backup by command, and packed in half the time
 WAIT_SECONDS = 300.0  # for a backup that is under way
-# rough, for `doctor`: both are disks and processors of small servers
-BACKUP_BYTES_A_SECOND, MIGRATED_BYTES_A_SECOND = 40e6, 20e6
 # rows without indexes, which is what a dump holds
 TABLES = text("""
     SELECT coalesce(sum(pg_table_size(c.oid)), 0)
@@ -61,7 +58,6 @@ class UpgradePlan:
     is_chosen: bool  # whether the operator has turned backups off
     backup_size: int  # at most
     needs: list[DiskNeed]
-    seconds: float  # roughly
 
 
 def make_plan(settings: Settings, engine: Engine) -> UpgradePlan:
@@ -73,16 +69,24 @@ def make_plan(settings: Settings, engine: Engine) -> UpgradePlan:
     is_chosen = settings.upgrade_backups == 0
     no_backup = f"{PREFIX}UPGRADE_BACKUPS is 0." if is_chosen else describe_missing_dump(settings, engine)
     copied, packed = (0, 0) if no_backup else (size + journal, packed)
-    here = settings.data_dir
-    backing_up = [DiskNeed(here, copied + packed + SPARE_BYTES)]
-    migrating = [DiskNeed(here, packed + SPARE_BYTES), *(databases if settings.is_sqlite else ())]
     return UpgradePlan(
         no_backup=no_backup,
         is_chosen=is_chosen,
         backup_size=packed,
-        needs=largest(backing_up, migrating),
-        seconds=(copied + packed) / BACKUP_BYTES_A_SECOND + size / MIGRATED_BYTES_A_SECOND,
+        needs=find_needs(settings, databases, copied + packed),
     )
+
+
+def find_needs(settings: Settings, databases: list[DiskNeed], backing_up: int) -> list[DiskNeed]:
+    """What is needed for a while. SQLite's files are migrated when the copy of the backup is gone."""
+    disk, needs = settings.data_dir.stat().st_dev, []
+    migrating = 0
+    for each in databases if settings.is_sqlite else ():
+        if each.folder.stat().st_dev == disk:
+            migrating += each.size
+        else:
+            needs.append(each)
+    return [DiskNeed(settings.data_dir, max(backing_up, migrating) + SPARE_BYTES), *needs]
 
 
 def database_sizes(settings: Settings, engine: Engine) -> list[DiskNeed]:
@@ -106,20 +110,6 @@ def file_size(path: Path) -> int:
 
 def folder_size(folder: Path) -> int:
     return sum(file_size(path) for path in folder.glob("*"))
-
-
-def largest(*steps: Iterable[DiskNeed]) -> list[DiskNeed]:
-    """What the greediest of several steps needs, for each disk."""
-    found: dict[int, DiskNeed] = {}
-    for step in steps:
-        by_disk: dict[int, DiskNeed] = {}
-        for need in step:
-            disk = need.folder.stat().st_dev
-            before = by_disk.get(disk)
-            by_disk[disk] = DiskNeed(before.folder, before.size + need.size) if before else need
-        for disk, need in by_disk.items():
-            found[disk] = max(need, found.get(disk, need), key=lambda each: each.size)
-    return list(found.values())
 
 
 def describe_missing_dump(settings: Settings, engine: Engine) -> str:
@@ -183,15 +173,16 @@ def wait_for_other_backup(data_dir: Path) -> None:
 
 def back_up(settings: Settings) -> Path:
     """Writes the backup, and removes the oldest of those before it."""
-    directory = own_directory(settings)
-    with snapshot(settings, passphrase=None, database=True) as copy:
+    directory = settings.data_dir / DIRECTORY
+    directory.mkdir(mode=0o700, exist_ok=True)
+    with snapshot(settings, has_secret=False, has_database=True) as copy:
         revisions = "-".join(copy.manifest.revisions)
-        target = directory / f"{NAME}{clock.now():%Y%m%d-%H%M%S}-{revisions}.tar.gz"
-        with new_file(target) as out:
-            archive.write(copy, out, level=LEVEL)
+        name = f"{NAME}{clock.now():%Y%m%d-%H%M%S}-{revisions}.tar.gz"
+        with FolderOfBackups(directory).create(name) as out:
+            write_archive(copy, out, level=LEVEL)
     for left in (*list_backups(directory)[: -settings.upgrade_backups], *directory.glob(f".{NAME}*")):
         left.unlink(missing_ok=True)
-    return target
+    return directory / name
 
 
 def list_backups(directory: Path) -> list[Path]:

@@ -1,7 +1,7 @@
 """Encryption of whole backups by a passphrase.
 
-An encrypted backup has one line with a key that is made for it, encrypted by the passphrase as the secret key
-in a backup is, and then the archive as a file of age, encrypted for that key. The library of age has streams
+An encrypted backup has one line with a key that is made for it, encrypted by the passphrase (argon2id and
+AES-256-GCM), and then the archive as a file of age, encrypted for that key. The library of age has streams
 for keys only: its functions for passphrases keep all in memory, and take as much of it for scrypt as the
 machine can fill in a second.
 """
@@ -9,145 +9,84 @@ machine can fill in a second.
 # see docs/decisions/2026-11-25-scheduled-backups.md
 from __future__ import annotations
 
-import contextlib
+import base64
 import io
+import json
 import os
-from collections.abc import Callable, Iterator
-from threading import Thread
-from typing import IO, Any
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import pyrage
+from argon2.low_level import Type, hash_secret_raw
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from app.core.config import PREFIX
-from app.operations.backups.key_encryption import decrypt_keys, encrypt_keys
-from app.operations.backups.manifest import UnusableBackup
 
-SUFFIX = ".age"
 BEGIN = b"Waypost backup, encrypted: 1 "
 MAX_KEY_BYTES = 4096  # of the first line
 PURPOSE = b"waypost: key of an encrypted backup v1"
+SECRET_KEYS = b"waypost: secret keys in a backup v1"  # in backups of an earlier format
+SALT_BYTES, NONCE_BYTES, KEY_BYTES = 16, 12, 32
+# what a restore accepts: a made-up archive must not take all memory
+MAX_MEMORY_KIB, MAX_TIME, MAX_PARALLELISM = 1024 * 1024, 20, 16
 DAMAGED = "This backup is damaged or not whole: it can't be decrypted."
+WRONG = "The passphrase is wrong, or the backup is damaged. Nothing was changed."
+
+
+class UnusableBackup(Exception):
+    """This is no backup, or one that can't be used here. The text says why, for people."""
+
+
+class NotedStream(io.RawIOBase):
+    """Reads or writes for the library, and keeps an error: the library words it anew, or ignores it."""
+
+    def __init__(self, call: Callable[[Any], Any]) -> None:
+        super().__init__()
+        self._call = call
+        self.error: Exception | None = None
+
+    def readable(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        return bytes(self._noted(size if size > 0 else io.DEFAULT_BUFFER_SIZE))
+
+    def write(self, content: Any) -> int:
+        self._noted(content)
+        return len(content)
+
+    def _noted(self, argument: Any) -> Any:
+        try:
+            return self._call(argument)
+        except Exception as error:
+            self.error = error
+            raise
 
 
 def is_encrypted(source: io.BufferedReader) -> bool:
     return source.peek(len(BEGIN)).startswith(BEGIN)
 
 
-class NotedReader(io.RawIOBase):
-    """Reads for the library, which turns an error into a text of its own. This keeps it."""
-
-    def __init__(self, read: Callable[[int], bytes]) -> None:
-        super().__init__()
-        self._read = read
-        self.error: Exception | None = None
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        try:
-            return self._read(size if size > 0 else io.DEFAULT_BUFFER_SIZE)
-        except Exception as error:
-            self.error = error
-            raise
-
-
-class NotedWriter(io.RawIOBase):
-    """Writes for the library, and keeps the error: for the last kilobytes the library itself ignores it."""
-
-    def __init__(self, write: Callable[[Any], object]) -> None:
-        super().__init__()
-        self._write = write
-        self.error: Exception | None = None
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, content: Any) -> int:
-        try:
-            rest = memoryview(content)
-            while rest:
-                taken = self._write(rest)
-                rest = rest[taken if isinstance(taken, int) else len(rest) :]
-        except Exception as error:
-            self.error = error
-            raise
-        return len(content)
-
-
-class Beside(Thread):
-    """A thread that does one call of the library, and closes its end of the pipe then."""
-
-    def __init__(self, call: Callable[[], object], end: int) -> None:
-        super().__init__(name="backup encryption", daemon=True)
-        self.call, self.end = call, end
-        self.error: Exception | None = None
-
-    def run(self) -> None:
-        try:
-            self.call()
-        except Exception as error:  # noqa: BLE001  raised by who waits for this thread
-            self.error = error
-        finally:
-            os.close(self.end)
-
-
-@contextlib.contextmanager
-def encrypted(out: IO[bytes], passphrase: str) -> Iterator[IO[bytes]]:
-    """A stream whose content is written to `out`, encrypted; not to its end where the block fails."""
+def encrypt(read: Callable[[int], bytes], write: Callable[[bytes], object], passphrase: str) -> None:
+    """Writes what is read to its end, encrypted."""
     identity = pyrage.x25519.Identity.generate()
-    out.write(BEGIN + encrypt_keys([str(identity)], passphrase, PURPOSE) + b"\n")
-    reading, writing = os.pipe()
-    is_complete = False
-
-    def read(size: int) -> bytes:
-        found = os.read(reading, size)
-        if not found and not is_complete:
-            raise EOFError("the archive was not written to its end")
-        return found
-
-    reader, writer = NotedReader(read), NotedWriter(out.write)
-    thread = Beside(lambda: pyrage.encrypt_io(reader, writer, [identity.to_public()]), reading)
-    thread.start()
+    write(BEGIN + encrypt_keys([str(identity)], passphrase) + b"\n")
+    reader, writer = NotedStream(read), NotedStream(write)
     try:
-        with os.fdopen(writing, "wb") as plain:
-            yield plain
-            plain.flush()
-            is_complete = True
-    except BrokenPipeError:
-        thread.join()
-        raise writer.error or thread.error or BrokenPipeError from None
-    finally:
-        thread.join()
-    if error := writer.error or thread.error:
-        raise error
+        pyrage.encrypt_io(reader, writer, [identity.to_public()])
+    except pyrage.EncryptError as error:
+        raise reader.error or writer.error or error from None
+    if writer.error is not None:
+        raise writer.error
 
 
-@contextlib.contextmanager
-def decrypted(source: io.BufferedReader, passphrase: str | None) -> Iterator[IO[bytes]]:
-    """The content of an encrypted backup. Reading raises UnusableBackup where it was changed or cut."""
-    identity = read_identity(source, passphrase)
-    reading, writing = os.pipe()
-    reader, writer = NotedReader(source.read1), NotedWriter(lambda content: os.write(writing, content))
-    thread = Beside(lambda: pyrage.decrypt_io(reader, writer, [identity]), writing)
-
-    def read(size: int) -> bytes:
-        if found := os.read(reading, size):
-            return found
-        thread.join()
-        if thread.error is not None:
-            raise reader.error or UnusableBackup(DAMAGED)
-        return b""
-
-    thread.start()
-    try:
-        yield NotedReader(read)  # type: ignore[misc]  # it reads, and nothing more is asked of it
-    finally:
-        os.close(reading)  # the thread ends with its next write
-        thread.join()
-
-
-def read_identity(source: io.BufferedReader, passphrase: str | None) -> Any:
+def decrypt(source: io.BufferedReader, write: Callable[[bytes], object], passphrase: str | None) -> None:
+    """Writes the content of an encrypted backup. Raises UnusableBackup where it was changed or cut."""
     if passphrase is None:
         raise UnusableBackup(
             "This backup is encrypted: add --passphrase or --passphrase-file, or set"
@@ -157,14 +96,63 @@ def read_identity(source: io.BufferedReader, passphrase: str | None) -> Any:
     if not line.endswith(b"\n"):
         raise UnusableBackup(DAMAGED)
     (text,) = decrypt_keys(line.removeprefix(BEGIN), passphrase, PURPOSE)
-    return pyrage.x25519.Identity.from_str(text)
+    reader, writer = NotedStream(source.read), NotedStream(write)
+    try:
+        pyrage.decrypt_io(reader, writer, [pyrage.x25519.Identity.from_str(text)])
+    except (pyrage.DecryptError, OSError):
+        raise reader.error or writer.error or UnusableBackup(DAMAGED) from None
+    if writer.error is not None:
+        raise writer.error
 
 
-@contextlib.contextmanager
-def opened_archive(source: io.BufferedReader, passphrase: str | None) -> Iterator[IO[bytes]]:
-    """The archive of a backup, decrypted where that is encrypted."""
-    if not is_encrypted(source):
-        yield source
-        return
-    with decrypted(source, passphrase) as plain:
-        yield plain
+@dataclass(frozen=True)
+class Cost:
+    """Cost of argon2id: the second set that RFC 9106 recommends, with more memory."""
+
+    memory_kib: int = 128 * 1024
+    time: int = 3
+    parallelism: int = 4
+
+
+def encrypt_keys(keys: Sequence[str], passphrase: str) -> bytes:
+    salt, nonce, cost = os.urandom(SALT_BYTES), os.urandom(NONCE_BYTES), Cost()
+    cipher = AESGCM(derive(passphrase, salt, cost))
+    found = {
+        **asdict(cost),
+        "salt": encode(salt),
+        "nonce": encode(nonce),
+        "ciphertext": encode(cipher.encrypt(nonce, json.dumps(list(keys)).encode(), PURPOSE)),
+    }
+    return json.dumps(found).encode()
+
+
+def decrypt_keys(content: bytes, passphrase: str, purpose: bytes) -> list[str]:
+    """The keys. Raises UnusableBackup for a wrong passphrase, or content not of `encrypt_keys`."""
+    try:
+        found: dict[str, Any] = json.loads(content)
+        cost = Cost(*(int(found[name]) for name in ("memory_kib", "time", "parallelism")))
+        salt, nonce, ciphertext = (
+            base64.b64decode(found[name], validate=True) for name in ("salt", "nonce", "ciphertext")
+        )
+    except (ValueError, KeyError, TypeError):
+        raise UnusableBackup(DAMAGED) from None
+    limits = (cost.memory_kib, MAX_MEMORY_KIB), (cost.time, MAX_TIME), (cost.parallelism, MAX_PARALLELISM)
+    is_bounded = all(1 <= given <= most for given, most in limits)
+    is_whole = (len(salt), len(nonce)) == (SALT_BYTES, NONCE_BYTES)
+    if not (is_bounded and is_whole) or cost.memory_kib < 8 * cost.parallelism:
+        raise UnusableBackup(DAMAGED)
+    try:
+        plain = AESGCM(derive(passphrase, salt, cost)).decrypt(nonce, ciphertext, purpose)
+    except InvalidTag:
+        raise UnusableBackup(WRONG) from None
+    return [str(key) for key in json.loads(plain)]
+
+
+def derive(passphrase: str, salt: bytes, cost: Cost) -> bytes:
+    return hash_secret_raw(
+        passphrase.encode(), salt, cost.time, cost.memory_kib, cost.parallelism, KEY_BYTES, Type.ID
+    )
+
+
+def encode(content: bytes) -> str:
+    return base64.b64encode(content).decode()

@@ -15,8 +15,8 @@ from app.core.secret_keys import ring
 from app.core.secret_keys.check import needed_fingerprint
 from app.core.secret_keys.models import KeyRecord
 from app.core.secret_keys.ring import UnreadableKey, distinct, fingerprint, read_key
-from app.operations.backups.key_encryption import decrypt_keys
-from app.operations.backups.manifest import ENCRYPTED_KEYS, PLAIN_KEY, Manifest, UnusableBackup
+from app.operations.backups.archive import ENCRYPTED_KEYS, KEYS, Manifest
+from app.operations.backups.encryption import SECRET_KEYS, UnusableBackup, decrypt_keys
 from app.operations.secret_key import ADOPT
 
 
@@ -60,10 +60,9 @@ def find_keys(made: Manifest, directory: Path, settings: Settings, given: GivenK
     """
     if given.is_without:
         return []
-    own = [read_key(directory / PLAIN_KEY)] if PLAIN_KEY in made.files else []
-    by_fingerprint = {
-        fingerprint(key): key for key in [*own, *keys_at_hand(directory, made, settings, given)]
-    }
+    own = (directory / KEYS).read_text(encoding="ascii").splitlines() if KEYS in made.files else []
+    known = [*own, *keys_at_hand(directory, made, settings, given)]
+    by_fingerprint = {fingerprint(key): key for key in known}
     needed = made.keys or [fingerprint(key) for key in own]
     for each in needed:
         if each not in by_fingerprint:
@@ -82,12 +81,8 @@ def keys_at_hand(directory: Path, made: Manifest, settings: Settings, given: Giv
         found += [key for path in files if (key := read_key(path))]
     except UnreadableKey as error:
         raise UnusableBackup(str(error)) from None
-    if given.passphrase is not None:
-        if ENCRYPTED_KEYS not in made.files:
-            raise UnusableBackup(
-                "This backup holds no secret key: there is nothing for a passphrase to open."
-            )
-        found += decrypt_keys((directory / ENCRYPTED_KEYS).read_bytes(), given.passphrase)
+    if given.passphrase is not None and ENCRYPTED_KEYS in made.files:
+        found += decrypt_keys((directory / ENCRYPTED_KEYS).read_bytes(), given.passphrase, SECRET_KEYS)
     return found
 
 

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
+import secrets
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
-from sqlalchemy import URL, make_url
+from sqlalchemy import URL, Connection, NullPool, create_engine, make_url, text
+from sqlalchemy.exc import ProgrammingError
 
 from app.core.config import PREFIX, Settings
-from app.core.database import CLICKS
-from app.core.patience import COMMANDS, SOCKET
+from app.core.database import CLICKS, prepare_engine
+from app.core.patience import COMMANDS, SOCKET, WORK
 from app.core.postgresql import is_pooled, open_connection
 from app.journal.shared_salt import DailySalt
-from app.operations.backups import counts
 from app.rate_limit.storages import RateLimitCount
 
 PLAIN = ("--format=plain", "--no-owner", "--no-privileges", "--encoding=UTF8")
 NOT_KEPT = (DailySalt, RateLimitCount)  # a salt that outlives its day would tell who visited
+REHEARSAL = "waypost_rehearsal_"
+REHEARSAL_NAME = re.compile(rf"{REHEARSAL}(\d{{1,12}})_[0-9a-f]{{8}}", re.ASCII)
+ABANDONED_SECONDS = 24 * 3600
 
 
 class Dumps:
@@ -35,9 +42,6 @@ class Dumps:
     def main(self, directory: Path) -> None:
         left_out = [f"--exclude-table-data=public.{model.__tablename__}" for model in NOT_KEPT]
         self.dump(directory / "main.sql", f"--exclude-schema={CLICKS}", *left_out)
-
-    def counts(self, directory: Path) -> counts.Rows:
-        return counts.rows_of_dumps(directory)
 
     def revisions(self, directory: Path) -> list[str]:
         with (directory / "main.sql").open(encoding="utf-8") as file:
@@ -59,11 +63,11 @@ def rows_of(lines: Iterator[str], table: str) -> Iterator[str]:
         yield line.rstrip("\n").partition("\t")[0]
 
 
-def restore_dumps(settings: Settings, files: Sequence[Path]) -> None:
+def restore_dumps(settings: Settings, directory: Path) -> None:
     """Restores both dumps in one transaction. The database must be empty."""
     program = required("psql", "and run this again")
     command = [program, "--no-psqlrc", "--quiet", "--single-transaction", "--set=ON_ERROR_STOP=1"]
-    run_program([*command, *(f"--file={file}" for file in files)], settings)
+    run_program([*command, *(f"--file={directory / name}" for name in ("clicks.sql", "main.sql"))], settings)
 
 
 def required(name: str, otherwise: str) -> str:
@@ -103,3 +107,42 @@ def run_program(command: Sequence[str], settings: Settings) -> None:
     if done.returncode:
         said = done.stderr.strip().splitlines() or [f"exit {done.returncode}"]
         raise click.ClickException(f"{Path(command[0]).name}: {said[0]}")
+
+
+@contextlib.contextmanager
+def rehearsal_database(settings: Settings) -> Iterator[str | None]:
+    """The address of a new, empty database on the server; None where its user may make none."""
+    name = f"{REHEARSAL}{int(time.time())}_{secrets.token_hex(4)}"
+    engine = create_engine(settings.session_url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
+    prepare_engine(engine, settings, patience=WORK)
+    try:
+        with engine.connect() as connection:
+            drop_abandoned(connection)
+            connection.execute(text(f"CREATE DATABASE {name} TEMPLATE template0"))
+    except ProgrammingError as error:
+        if getattr(error.orig, "sqlstate", "") != "42501":  # insufficient_privilege
+            raise
+        yield None
+        return
+    try:
+        url = make_url(settings.session_url).set(database=name)
+        yield url.render_as_string(hide_password=False)
+    finally:
+        with engine.connect() as connection:
+            connection.execute(text(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)"))
+        engine.dispose()
+
+
+def drop_abandoned(connection: Connection) -> None:
+    """Drops the databases that killed rehearsals left a day ago or more."""
+    names = connection.execute(
+        text(
+            "SELECT datname FROM pg_database"
+            " WHERE datname LIKE :start AND pg_get_userbyid(datdba) = current_user"
+        ),
+        {"start": f"{REHEARSAL}%"},
+    )
+    for name in names.scalars().all():
+        match = REHEARSAL_NAME.fullmatch(name)
+        if match and int(match[1]) < time.time() - ABANDONED_SECONDS:
+            connection.execute(text(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)"))

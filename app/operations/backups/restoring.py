@@ -1,16 +1,18 @@
-"""Restore: makes an unpacked backup the instance of this data directory, all of it or nothing."""
+"""Restore: makes a backup the instance of this data directory, all of it or nothing. And its rehearsal.
+
+A rehearsal restores into a scratch place: a folder in DATA_DIR and, on PostgreSQL, a database of its own on
+the same server. The running instance is not touched.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import errno
-import os
+import io
 import shutil
-import sqlite3
-import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 from sqlalchemy import inspect, make_url
@@ -20,24 +22,25 @@ from app.core import clock
 from app.core.config import PREFIX, Settings
 from app.core.database import CLICKS, clicks_path
 from app.core.database_damage import forget_damage
-from app.core.durable_files import sync_directory
+from app.core.durable_files import scratch_folder, sync_directory
 from app.core.extensions import db
-from app.core.folders import PROGRAM, ROOT
 from app.events.feed.restored import leave_past
 from app.journal import segments
 from app.operations.backups import postgres
+from app.operations.backups.archive import ENCRYPTED_KEYS, KEYS, Manifest, unpack_archive
+from app.operations.backups.encryption import UnusableBackup
 from app.operations.backups.keys import describe_without, holds_other_keys, key_files, write_keys
-from app.operations.backups.manifest import ENCRYPTED_KEYS, PLAIN_KEY, Manifest, UnusableBackup
-from app.operations.database import RESTORING, migrate_tables
+from app.operations.backups.snapshot import SPARE_BYTES, BackupUnderWay
+from app.operations.backups.stores import NamedBackup, opened_backup
+from app.operations.checks.data import look_into
+from app.operations.database import RESTORING, UpgradeFailed, migrate_tables, upgrade_copy
+from app.operations.processes import hold_lock
 from app.operations.revisions import known_revisions
 
-DRAFT = ".restore-"
 # what an instance consists of and a start alone does not make. Daily salts stay: they are removed each night
 FOLDERS = ("journal", "uploads", "replaced", "imports")
 BESIDE = ("-wal", "-shm")
-# settings that a copy must not have: they lead to the instance itself, or do not fit a SQLite file
-OTHER_ADDRESSES = ("CLICKS_URL", "BACKUP_TO")
-OF_POSTGRESQL = ("MEDIA_URL",)
+REHEARSAL = ".rehearsal-"
 
 
 def require_fit(made: Manifest, settings: Settings) -> None:
@@ -75,53 +78,29 @@ def is_content(path: Path) -> bool:
     return path.parent.name != "journal" or segments.version_of(path.name) is not None
 
 
-def is_interrupted(settings: Settings) -> bool:
-    return (settings.data_dir / RESTORING).exists()
-
-
-def require_empty(settings: Settings) -> None:
-    """Raises ClickException where there is an instance already."""
-    if found := find_occupied(settings):
+def require_empty(settings: Settings, *, force: bool) -> None:
+    """Raises ClickException where there is an instance already that may not be moved aside."""
+    is_interrupted = (settings.data_dir / RESTORING).exists()
+    if not (force or is_interrupted) and (found := find_occupied(settings)):
         raise click.ClickException(
             f"There is an instance already ({found[0]}). With --force it is moved aside, and stays."
         )
-    if not settings.is_sqlite:
-        require_empty_database()
-
-
-def require_empty_database() -> None:
+    if settings.is_sqlite:
+        return
     with db.engine.connect() as connection:
         looked = inspect(connection)
         if looked.has_table("alembic_version") or CLICKS in looked.get_schema_names():
             raise click.ClickException("The database is not empty. Make a new one, and name that.")
 
 
-@contextlib.contextmanager
-def scratch(data_dir: Path, start: str = DRAFT) -> Iterator[Path]:
-    """A temporary directory on the same disk, so that its files are put in place by a rename."""
-    for left in data_dir.glob(f"{start}*"):
-        shutil.rmtree(left, ignore_errors=True)
-    directory = data_dir / f"{start}{os.getpid()}"
-    directory.mkdir(mode=0o700)
-    try:
-        yield directory
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
-
-
 def prepare_copy(directory: Path, settings: Settings) -> None:
     """Checks the copy for damage, migrates it to the newest revision, and has its feed leave the past that is
-    gone. Raises UnusableBackup."""
+    gone: it gives no position and no id of a click that the instance has given since. Raises UnusableBackup.
+    """
     check_copy(directory)
-    run_migrations(directory)
-    leave_past_of(directory, settings)
-
-
-def leave_past_of(directory: Path, settings: Settings) -> None:
-    """Has the copy give no position of the feed and no id of a click that the instance has given since."""
+    upgrade(directory)
     main = f"sqlite:///{directory / 'main.db'}"
-    copy = replace(settings, data_dir=directory, database_url=main, clicks_url=None)
-    leave_past_in(copy)
+    leave_past_in(replace(settings, data_dir=directory, database_url=main, clicks_url=None))
 
 
 def leave_past_in(settings: Settings) -> None:
@@ -135,29 +114,17 @@ def leave_past_in(settings: Settings) -> None:
 def check_copy(directory: Path) -> None:
     """Checks the copies of both SQLite files for damage. Raises UnusableBackup."""
     for name in ("main.db", "clicks.db"):
-        with contextlib.closing(sqlite3.connect(directory / name)) as connection:
-            try:
-                found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-            except sqlite3.DatabaseError as error:
-                found = str(error)
-        if found != "ok":
-            raise UnusableBackup(f"{name} of this backup is damaged: {found}")
+        faults, _ = look_into(directory / name, directory)
+        if faults:
+            raise UnusableBackup(f"{name} of this backup is damaged: {'; '.join(faults)}")
 
 
-def run_migrations(directory: Path, database_url: str = "") -> None:
-    """Runs the migrations in a process of its own, for which the copy is the instance.
-
-    `database_url`: of a copy in PostgreSQL.
-    """
-    others = (*OTHER_ADDRESSES, *(() if database_url else OF_POSTGRESQL))
-    own = {name: "" for each in others for name in (each, f"{each}_FILE")}
-    own |= {"DATA_DIR": str(directory), "DATABASE_URL": database_url, "DATABASE_URL_FILE": ""}
-    own |= {"UPGRADE_BACKUPS": "0", "UPGRADE_BACKUPS_FILE": ""}  # the copy is of a backup
-    environ = os.environ | {PREFIX + name: value for name, value in own.items()}
-    command = [*PROGRAM, "db", "upgrade"]
-    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise UnusableBackup(f"It can't be brought up to date: {(done.stderr.splitlines() or ['?'])[-1]}")
+def upgrade(directory: Path, database_url: str = "") -> None:
+    """Brings a copy up to date. `database_url`: of one in PostgreSQL. Raises UnusableBackup."""
+    try:
+        upgrade_copy(directory, database_url)
+    except UpgradeFailed as error:
+        raise UnusableBackup(f"It can't be brought up to date: {error}") from None
 
 
 def put_in_place(
@@ -174,35 +141,25 @@ def put_in_place(
     sync_directory(settings.data_dir)
     if force or was_interrupted:
         aside = moved_aside(settings, keys)
-    with settled(settings.data_dir):
-        where = paths_outside(settings)
-        for name in sorted(made.files, key=lambda name: (name in where, name)):
-            if not name.endswith(".sql") and name not in {PLAIN_KEY, ENCRYPTED_KEYS}:
-                move_file(directory / name, where.get(name, settings.data_dir / name))
-        if settings.secret_key_dir is not None:
-            write_keys(settings.data_dir, keys)
-        if not settings.is_sqlite and made.revisions:
-            postgres.restore_dumps(settings, [directory / "clicks.sql", directory / "main.sql"])
-            migrate_anyway()
-            leave_past_in(settings)
+    where = paths_outside(settings)
+    for name in sorted(made.files, key=lambda name: (name in where, name)):
+        if not name.endswith(".sql") and name not in {KEYS, ENCRYPTED_KEYS}:
+            move_file(directory / name, where.get(name, settings.data_dir / name))
+    if settings.secret_key_dir is not None:
+        write_keys(settings.data_dir, keys)
+    if not settings.is_sqlite and made.revisions:
+        postgres.restore_dumps(settings, directory)
+        db.session.remove()
+        db.engine.dispose()
+        migrate_tables(is_restoring=True)
+        leave_past_in(settings)
+    # the marker goes once all names are on the disk
+    for folder in (settings.data_dir, *(settings.data_dir / name for name in FOLDERS)):
+        if folder.exists():
+            sync_directory(folder)
     forget_damage(settings.data_dir)
     marker.unlink()
     return aside
-
-
-def migrate_anyway() -> None:
-    db.session.remove()
-    db.engine.dispose()
-    migrate_tables(is_restoring=True)
-
-
-@contextlib.contextmanager
-def settled(data_dir: Path) -> Iterator[None]:
-    """Syncs the folders at the end, so that moved files are on the disk before the marker is removed."""
-    yield
-    for folder in (data_dir, *(data_dir / name for name in FOLDERS)):
-        if folder.exists():
-            sync_directory(folder)
 
 
 def moved_aside(settings: Settings, keys: Sequence[str]) -> Path | None:
@@ -238,7 +195,54 @@ def list_warnings(made: Manifest, *, is_without_secret: bool) -> Iterator[str]:
     """What the operator should know before they start the instance."""
     if is_without_secret:
         yield describe_without(made)
-    elif not made.keys and PLAIN_KEY not in made.files:
+    elif not made.keys and KEYS not in made.files:
         yield "The backup names no secret key: without the one of that time, what is encrypted can't be read."
     if not made.revisions:
         yield "The backup is without the database: bring that back by the way it was saved in."
+
+
+# --- rehearsal
+
+
+class Rehearsed(NamedTuple):
+    """A backup that can be restored, and what to say about it."""
+
+    manifest: Manifest
+    lines: list[str]
+
+
+def rehearse(
+    settings: Settings, source: NamedBackup | io.BufferedReader, passphrase: str | None
+) -> Rehearsed:
+    """Restores a backup into a scratch place, checks it, and removes it.
+
+    Raises UnusableBackup or BucketError with what is wrong.
+    """
+    with hold_lock(settings.data_dir / "rehearsal.lock") as is_ours:  # each removes what a killed one left
+        if not is_ours:
+            raise BackupUnderWay("Another rehearsal is under way.")
+        with scratch_folder(settings.data_dir, REHEARSAL) as directory, opened_backup(source) as stream:
+            made = unpack_archive(stream, directory, passphrase, spare=SPARE_BYTES)
+            require_fit(made, settings)
+            lines = [f"{len(made.files):,} files are as its list says."]
+            if made.revisions and settings.is_sqlite:
+                check_copy(directory)
+                upgrade(directory)
+                lines.append("Both databases are whole, and can be brought up to date.")
+            elif made.revisions:
+                lines.append(rehearse_dumps(settings, directory))
+            return Rehearsed(made, lines)
+
+
+def rehearse_dumps(settings: Settings, directory: Path) -> str:
+    """Restores the dumps into a database of their own, where the server allows one."""
+    with postgres.rehearsal_database(settings) as url:
+        if url is None:
+            return "The dumps were not restored: the database's user may create no databases (CREATEDB)."
+        copy = replace(settings, database_url=url, database_direct_url=None)
+        try:
+            postgres.restore_dumps(copy, directory)
+        except click.ClickException as error:
+            raise UnusableBackup(f"The dumps can't be restored: {error.message}") from error
+        upgrade(directory, url)
+    return "The dumps were restored beside the database, and can be brought up to date."

@@ -16,7 +16,6 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -24,12 +23,13 @@ from sqlalchemy import make_url
 
 from app.core.config import Settings
 from app.core.database import clicks_path
+from app.core.durable_files import scratch_folder
 from app.core.file_locks import lock_file
 from app.core.secret_keys import ring
 from app.core.version import VERSION
 from app.journal import segments
-from app.operations.backups import counts, manifest, postgres
-from app.operations.backups.key_encryption import encrypt_keys
+from app.operations.backups import postgres
+from app.operations.backups.archive import KEYS, MEMBER, Manifest, Snapshot, describe_file
 from app.operations.backups.keys import database_key, needed_keys
 from app.operations.processes import hold_lock
 
@@ -44,65 +44,51 @@ class BackupUnderWay(click.ClickException):
     """Another process of this instance makes a backup."""
 
 
-@dataclass(frozen=True)
-class Snapshot:
-    """A copy in a directory of its own."""
-
-    directory: Path
-    manifest: manifest.Manifest
-
-
 @contextlib.contextmanager
-def snapshot(settings: Settings, *, passphrase: str | None, database: bool) -> Iterator[Snapshot]:
-    """Copies the instance, and removes the copy at the end.
+def snapshot(settings: Settings, *, has_secret: bool, has_database: bool) -> Iterator[Snapshot]:
+    """Copies the instance, and removes the copy at the end. One with the secret key must be encrypted.
 
     The copy is in DATA_DIR, where pictures can be hard links and take no room.
     """
     with hold_lock(settings.data_dir / "backup.lock") as is_ours:
         if not is_ours:
             raise BackupUnderWay("Another backup is under way.")
-        remove_leftovers(settings.data_dir)
-        require_room(settings)
-        directory = settings.data_dir / f"{DRAFT}{os.getpid()}"
-        directory.mkdir(mode=0o700)
-        try:
-            yield take_snapshot(settings, directory, passphrase=passphrase, database=database)
-        finally:
-            shutil.rmtree(directory, ignore_errors=True)
+        with scratch_folder(settings.data_dir, DRAFT) as directory:
+            require_room(settings, is_twice=has_secret)
+            yield take_snapshot(settings, directory, has_secret=has_secret, has_database=has_database)
 
 
-def take_snapshot(settings: Settings, directory: Path, *, passphrase: str | None, database: bool) -> Snapshot:
-    copier = Sqlite(settings) if settings.is_sqlite else postgres.Dumps(settings)
+def take_snapshot(settings: Settings, directory: Path, *, has_secret: bool, has_database: bool) -> Snapshot:
+    copier = SqliteFiles(settings) if settings.is_sqlite else postgres.Dumps(settings)
     journal = segments.directory_of(settings.data_dir)
     before, needed = ring.current_keys().all(), database_key()
     with nothing_removed(journal):
-        if database:
+        if has_database:
             copier.clicks(directory)
         as_of = time.time()
         copy_journal(journal, directory / "journal")
         # before and after the database: its copy may name a picture that is deleted, or added, meanwhile
         link_files(settings.data_dir, directory)
-        if database:
+        if has_database:
             copier.main(directory)
         link_files(settings.data_dir, directory)
     ring.current_keys().reload()
     known = ring.distinct(*ring.current_keys().all(), *before)
-    keys = needed_keys(known, needed, is_kept=passphrase is not None)
-    if passphrase is not None:
-        (directory / manifest.ENCRYPTED_KEYS).write_bytes(encrypt_keys(known, passphrase))
-    made = manifest.Manifest(
+    keys = needed_keys(known, needed, is_kept=has_secret)
+    if has_secret:
+        (directory / KEYS).write_text("\n".join(known), encoding="ascii")
+    made = Manifest(
         version=VERSION,
         database="sqlite" if settings.is_sqlite else "postgresql",
-        revisions=copier.revisions(directory) if database else [],
+        revisions=copier.revisions(directory) if has_database else [],
         as_of=as_of,
-        files={name: manifest.describe_file(directory / name) for name in sorted(members(directory))},
+        files={name: describe_file(directory / name) for name in sorted(members(directory))},
         keys=keys,
-        counts=copier.counts(directory) if database else {},
     )
     return Snapshot(directory, made)
 
 
-class Sqlite:
+class SqliteFiles:
     """Copies of the two files, each as of one moment. Writers do not wait for them."""
 
     def __init__(self, settings: Settings) -> None:
@@ -116,9 +102,6 @@ class Sqlite:
 
     def main(self, directory: Path) -> None:
         copy_file(self.main_path, directory / "main.db")
-
-    def counts(self, directory: Path) -> counts.Rows:
-        return counts.rows_of_files(directory)
 
     def revisions(self, directory: Path) -> list[str]:
         with contextlib.closing(sqlite3.connect(directory / "main.db")) as connection:
@@ -167,7 +150,7 @@ def link_files(data_dir: Path, directory: Path) -> None:
         (directory / kind).mkdir(mode=0o700, exist_ok=True)
         for path in (data_dir / kind).glob("*"):
             name = f"{kind}/{path.name}"
-            if manifest.MEMBER.fullmatch(name) and not (directory / name).exists():
+            if MEMBER.fullmatch(name) and not (directory / name).exists():
                 with contextlib.suppress(FileNotFoundError):
                     link_file(path, directory / name)
 
@@ -183,22 +166,23 @@ def link_file(source: Path, target: Path) -> None:
 
 def members(directory: Path) -> list[str]:
     found = [path.relative_to(directory).as_posix() for path in directory.rglob("*") if path.is_file()]
-    return [name for name in found if manifest.MEMBER.fullmatch(name)]
+    return [name for name in found if MEMBER.fullmatch(name)]
 
 
-def remove_leftovers(data_dir: Path) -> None:
-    """Removes what killed backups have left. The caller holds the lock, so no other backup is under way."""
-    for path in data_dir.glob(f"{DRAFT}*"):
-        shutil.rmtree(path, ignore_errors=True)
+def require_room(settings: Settings, *, is_twice: bool) -> None:
+    """Raises ClickException where a copy would fill the disk: then clicks would be lost.
 
-
-def require_room(settings: Settings) -> None:
-    """Raises ClickException where a copy would fill the disk: then clicks would be lost."""
+    `is_twice`: it is packed on the disk, too, and pictures with it.
+    """
     sources = [segments.directory_of(settings.data_dir)]
     if settings.is_sqlite:
         sources += [Path(make_url(settings.database_url).database or ""), clicks_path(settings)]
     files = [file for source in sources for file in (source.iterdir() if source.is_dir() else [source])]
-    needed = sum(file.stat().st_size for file in files if file.exists()) + SPARE_BYTES
+    needed = sum(file.stat().st_size for file in files if file.exists())
+    if is_twice:
+        folders = [settings.data_dir / name for name in COPIED_DIRECTORIES]
+        needed = 2 * needed + sum(file.stat().st_size for folder in folders for file in folder.glob("*"))
+    needed += SPARE_BYTES
     space = os.statvfs(settings.data_dir)
     if space.f_bavail * space.f_frsize < needed:
         raise click.ClickException(

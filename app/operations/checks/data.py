@@ -13,19 +13,17 @@ from sqlalchemy import func, select, text
 from app.analytics.lag import journal_state, limited_lag
 from app.analytics.models import Loss
 from app.analytics.offsets import positions_in
-from app.core.config import PREFIX, Settings
+from app.core.config import Settings
 from app.core.database import clicks_path, takes_no_writes
 from app.core.database_damage import is_damage_noted
 from app.core.extensions import db
 from app.core.read_only import address_of
-from app.core.stored_files import StoredContent, StoredFile, is_left
-from app.core.write_stop import is_stopped
+from app.core.stored_files import StoredFile
 from app.jobs.maintenance import LARGE_WAL, wal_bytes
 from app.journal.reader import read
 from app.journal.segments import list_segments, path_of
 from app.links import uploads
 from app.links.models import Link
-from app.net.s3 import Bucket, BucketError, account_of
 from app.operations import database
 from app.operations.checks.finding import Finding, ok, plural, problem, warning
 
@@ -53,11 +51,6 @@ def instance_check(settings: Settings) -> Iterator[Finding]:
 
 
 def database_check(settings: Settings) -> Iterator[Finding]:
-    if is_stopped(settings):
-        yield problem(
-            "The database takes no changes: it is, or was, copied to another one.",
-            "Use the new one, run the copy again, or open this one by `./waypost db copy --cancel`.",
-        )
     if is_damage_noted(settings.data_dir):
         yield problem("In the last minutes a query met damage in the database.", RESTORE)
     if not settings.is_sqlite:
@@ -80,17 +73,22 @@ ORPHANS = """
 """
 
 
-def file_findings(path: Path, data_dir: Path) -> Iterator[Finding]:
-    """Whether one of SQLite's files is intact, and every row refers to rows that are there."""
-    orphans: dict[str, int] = {}
+def look_into(path: Path, data_dir: Path) -> tuple[list[str], dict[str, int]]:
+    """What is damaged in one of SQLite's files, and by table the rows that refer to missing ones."""
     try:
         with closing(sqlite3.connect(address_of(path, data_dir), uri=True)) as connection:
             faults = [str(row[0]) for row in connection.execute(f"PRAGMA integrity_check({SHOWN})")]
             if faults == ["ok"]:
-                orphans = dict(connection.execute(ORPHANS).fetchall())
+                return [], dict(connection.execute(ORPHANS).fetchall())
     except sqlite3.Error as error:
         faults = [str(error)]
-    if faults != ["ok"]:
+    return faults, {}
+
+
+def file_findings(path: Path, data_dir: Path) -> Iterator[Finding]:
+    """Whether one of SQLite's files is intact, and every row refers to rows that are there."""
+    faults, orphans = look_into(path, data_dir)
+    if faults:
         yield problem(f"{path.name} is damaged: {'; '.join(faults)}", RESTORE)
     elif orphans:
         said = f"{plural(sum(orphans.values()), 'row')} of {', '.join(orphans)}"
@@ -210,16 +208,16 @@ def counts_check(settings: Settings) -> Iterator[Finding]:
 
 
 def pictures_check(settings: Settings) -> Iterator[Finding]:
-    yield from bucket_findings(settings)
     named = {
         name
         for row in db.session.execute(select(Link.cloaking_favicon, Link.cloaking_opengraph))
         for name in row
         if name
     }
-    there = stored_names() if uploads.is_in_database() else frozenset()
-    files = settings.data_dir / uploads.FOLDER
-    missing = sorted(name for name in named - there if not (files / name).exists())
+    if uploads.is_in_database():
+        missing = sorted(named - stored_names())
+    else:
+        missing = sorted(name for name in named if not (settings.data_dir / uploads.FOLDER / name).exists())
     if missing:
         yield warning(
             f"{plural(len(missing), 'picture')} of links are missing ({', '.join(missing[:SHOWN])}).",
@@ -227,25 +225,6 @@ def pictures_check(settings: Settings) -> Iterator[Finding]:
         )
     else:
         yield ok(f"All pictures are there: {len(named):,}.")
-
-
-def bucket_findings(settings: Settings) -> Iterator[Finding]:
-    """Whether the bucket of pictures can be used, and whether pictures are in one that the settings lack."""
-    if settings.media_url is None:
-        in_bucket = StoredContent.object_name.is_not(None), ~is_left()
-        if count := db.session.scalar(select(func.count()).where(*in_bucket)):
-            yield problem(
-                f"{plural(count, 'picture')} are in a bucket, and {PREFIX}MEDIA_URL is not set.",
-                f"Set {PREFIX}MEDIA_URL, or move them: ./waypost media copy --from s3://…",
-            )
-        return
-    try:
-        Bucket(account_of(settings), settings.media_url).check()
-    except BucketError as error:
-        advice = f"See {PREFIX}S3_ENDPOINT and the keys beside it."
-        yield problem(f"{settings.media_url} can't be used: {error}", advice)
-    else:
-        yield ok("The bucket of pictures answers.")
 
 
 def stored_names() -> frozenset[str]:

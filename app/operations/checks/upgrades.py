@@ -9,13 +9,12 @@ from alembic.script import Script
 from app.core.config import PREFIX, Settings
 from app.core.extensions import db
 from app.operations import database
-from app.operations.backups.backup_files import DIRECTORY
 from app.operations.backups.before_upgrade import UpgradePlan, list_backups, make_plan
+from app.operations.backups.stores import DIRECTORY
 from app.operations.checks.finding import Finding, ok, plural, problem, warning
 from app.operations.revisions import known_revisions
 
 SHOWN = 3
-FEW_SECONDS = 10
 
 
 def upgrade_check(settings: Settings) -> Iterator[Finding]:
@@ -26,10 +25,7 @@ def upgrade_check(settings: Settings) -> Iterator[Finding]:
         yield ok(f"No upgrade is pending. {describe_kept(settings)}".strip())
         return
     plan = make_plan(settings, db.engine)
-    yield ok(
-        f"The next start applies {plural(len(pending), 'migration')} ({describe_all(pending)}),"
-        f" {describe_time(plan)}."
-    )
+    yield ok(f"The next start applies {plural(len(pending), 'migration')} ({describe_all(pending)}).")
     yield backup_finding(plan, settings)
     for need in plan.needs:
         said = (
@@ -56,14 +52,6 @@ def backup_finding(plan: UpgradePlan, settings: Settings) -> Finding:
         f"Before it, a backup of at most {plan.backup_size / 1e6:,.1f} MB is made in"
         f" {settings.data_dir / DIRECTORY}; the last {settings.upgrade_backups} are kept"
         f" ({PREFIX}UPGRADE_BACKUPS)."
-    )
-
-
-def describe_time(plan: UpgradePlan) -> str:
-    if plan.seconds < FEW_SECONDS:
-        return "in some seconds"
-    return (
-        f"in about {plan.seconds:,.0f} s" if plan.seconds < 90 else f"in about {plan.seconds / 60:,.0f} min"
     )
 
 

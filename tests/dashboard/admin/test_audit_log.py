@@ -121,8 +121,6 @@ def test_files_hold_every_entry_and_no_formula(desk: Desk, alice: User, session)
     assert desk.get(f"{OWN}/file.exe").status_code == 422
 
 
-
-
 DETAILS: dict[str, tuple[dict[str, object], list[str]]] = {
     "a file of links": ({"format": "csv"}, ["Format: CSV"]),
     "clicks over time": ({"report": "overview"}, ["Report: Overview"]),

@@ -1,55 +1,54 @@
-"""Encryption of whole backups: streams that come back as they were, or not at all."""
+"""Encryption of whole backups: they come back as they were, or not at all."""
 
 from __future__ import annotations
 
 import io
+import json
 import os
+from collections.abc import Callable
 
 import pyrage
 import pytest
 
-from app.operations.backups.encryption import BEGIN, PURPOSE, decrypted, encrypted, opened_archive
-from app.operations.backups.key_encryption import decrypt_keys
-from app.operations.backups.manifest import UnusableBackup
+from app.operations.backups import encryption
+from app.operations.backups.encryption import (
+    BEGIN,
+    PURPOSE,
+    SECRET_KEYS,
+    UnusableBackup,
+    decrypt,
+    decrypt_keys,
+    encrypt,
+    encrypt_keys,
+)
 
 WORDS = "four slow trains at dawn"
 CONTENT = os.urandom(300_000)
 
 
-@pytest.fixture(scope="module")
-def file() -> bytes:
-    out = io.BytesIO()
-    with encrypted(out, WORDS) as stream:
-        stream.write(CONTENT[:1000])
-        stream.write(CONTENT[1000:])
+def write(content: bytes, out: io.BytesIO) -> bytes:
+    encrypt(io.BytesIO(content).read, out.write, WORDS)
     return out.getvalue()
 
 
+@pytest.fixture(scope="module")
+def file() -> bytes:
+    return write(CONTENT, io.BytesIO())
+
+
 def read(file: bytes, words: str | None = WORDS) -> bytes:
-    with decrypted(io.BufferedReader(io.BytesIO(file)), words) as stream:
-        return b"".join(iter(lambda: stream.read(10_000), b""))
+    out = io.BytesIO()
+    decrypt(io.BufferedReader(io.BytesIO(file)), out.write, words)
+    return out.getvalue()
 
 
-def test_it_comes_back(file: bytes) -> None:
+def test_it_comes_back_and_is_a_file_of_age(file: bytes) -> None:
     assert read(file) == CONTENT
-    assert CONTENT[:50] not in file
-
-
-def test_the_archive_is_a_file_of_age(file: bytes) -> None:
     line, _, rest = file.partition(b"\n")
     (key,) = decrypt_keys(line.removeprefix(BEGIN), WORDS, PURPOSE)
     assert pyrage.decrypt(rest, [pyrage.x25519.Identity.from_str(key)]) == CONTENT
-
-
-def test_the_key_is_of_no_other_use(file: bytes) -> None:
-    """Nobody can pass it off as the secret key in a backup."""
-    with pytest.raises(UnusableBackup):
-        decrypt_keys(file.partition(b"\n")[0].removeprefix(BEGIN), WORDS)
-
-
-def test_a_plain_archive_is_passed_on() -> None:
-    with opened_archive(io.BufferedReader(io.BytesIO(b"plain")), None) as stream:
-        assert stream.read() == b"plain"
+    with pytest.raises(UnusableBackup):  # nobody can pass it off as the secret key in a backup
+        decrypt_keys(line.removeprefix(BEGIN), WORDS, SECRET_KEYS)
 
 
 def test_a_wrong_passphrase_or_none_says_so(file: bytes) -> None:
@@ -59,39 +58,42 @@ def test_a_wrong_passphrase_or_none_says_so(file: bytes) -> None:
         read(file, None)
 
 
-@pytest.mark.parametrize("cut", [1, 17, 70_000, 299_000])
-def test_what_is_cut_off_is_no_backup(file: bytes, cut: int) -> None:
-    with pytest.raises(UnusableBackup, match="damaged or not whole"):
-        read(file[:-cut])
+def changed(file: bytes, place: int) -> bytes:
+    found = bytearray(file)
+    found[place] = ord("A") if found[place] != ord("A") else ord("B")
+    return bytes(found)
 
 
-DAMAGE = {"a byte of the end": -100, "a byte of the middle": -150_000, "a byte of the key": 200}
-
-
-@pytest.mark.parametrize("place", DAMAGE.values(), ids=DAMAGE)
-def test_a_changed_byte_is_noticed(file: bytes, place: int) -> None:
-    changed = bytearray(file)
-    changed[place] = ord("A") if changed[place] != ord("A") else ord("B")
-    with pytest.raises(UnusableBackup):
-        read(bytes(changed))
-
-
-def test_a_key_without_an_end_is_no_backup() -> None:
-    with pytest.raises(UnusableBackup, match="damaged"):
-        read(BEGIN + b"A" * 10_000)
-
-
-def test_the_archive_of_another_key_is_no_backup(file: bytes) -> None:
+def of_another_key(file: bytes) -> bytes:
     """Nobody without the passphrase can make one that is accepted."""
     other = pyrage.encrypt(CONTENT, [pyrage.x25519.Identity.generate().to_public()])
+    return file.partition(b"\n")[0] + b"\n" + other
+
+
+DAMAGE: dict[str, Callable[[bytes], bytes]] = {
+    "the last byte is missing": lambda file: file[:-1],
+    "the last piece is missing": lambda file: file[:-70_000],
+    "nearly all is missing": lambda file: file[:-299_000],
+    "a byte of the end": lambda file: changed(file, -100),
+    "a byte of the middle": lambda file: changed(file, -150_000),
+    "a byte of the key": lambda file: changed(file, 200),
+    "a key without an end": lambda _file: BEGIN + b"A" * 10_000,
+    "of another key": of_another_key,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_what_is_damaged_is_no_backup(damage: Callable[[bytes], bytes], file: bytes) -> None:
     with pytest.raises(UnusableBackup):
-        read(file.partition(b"\n")[0] + b"\n" + other)
+        read(damage(file))
 
 
 class FullDisk(io.BytesIO):
     """Takes writes until `room` is used."""
 
-    room = 0
+    def __init__(self, room: int) -> None:
+        super().__init__()
+        self.room = room
 
     def write(self, content) -> int:  # type: ignore[override,no-untyped-def]
         if self.tell() + len(content) > self.room:
@@ -100,21 +102,12 @@ class FullDisk(io.BytesIO):
 
 
 @pytest.mark.parametrize("room", [0, 1000, 200_000, 300_500])
-def test_a_full_disk_is_told(room: int) -> None:
+def test_a_full_disk_is_told(room: int, file: bytes) -> None:
     """Also where only the last bytes do not fit, which the library itself does not tell."""
-    out = FullDisk()
-    out.room = room
-    with pytest.raises(OSError, match="No space"), encrypted(out, WORDS) as stream:
-        stream.write(CONTENT)
-
-
-def test_an_error_while_it_is_written_leaves_no_whole_file() -> None:
-    out = io.BytesIO()
-    with pytest.raises(ZeroDivisionError), encrypted(out, WORDS) as stream:  # noqa: PT012  what it is about
-        stream.write(CONTENT)
-        raise ZeroDivisionError
-    with pytest.raises(UnusableBackup):
-        read(out.getvalue())
+    with pytest.raises(OSError, match="No space"):
+        write(CONTENT, FullDisk(room))
+    with pytest.raises(OSError, match="No space"):
+        decrypt(io.BufferedReader(io.BytesIO(file)), FullDisk(min(room, 299_999)).write, WORDS)
 
 
 def test_an_error_of_the_source_is_told_as_it_was(file: bytes) -> None:
@@ -131,5 +124,33 @@ def test_an_error_of_the_source_is_told_as_it_was(file: bytes) -> None:
             buffer[:size], self.left = self.left[:size], self.left[size:]
             return size
 
-    with pytest.raises(ConnectionResetError), decrypted(io.BufferedReader(Broken()), WORDS) as stream:
-        list(iter(lambda: stream.read(10_000), b""))
+    with pytest.raises(ConnectionResetError):
+        decrypt(io.BufferedReader(Broken()), io.BytesIO().write, WORDS)
+
+
+def spoil(content: bytes, **changes: object) -> bytes:
+    return json.dumps(json.loads(content) | changes).encode()
+
+
+SPOILED: dict[str, Callable[[bytes], bytes]] = {
+    "no JSON": lambda _content: b"x",
+    "a list": lambda _content: b"[]",
+    "too much memory": lambda content: spoil(content, memory_kib=2**31),
+    "too much time": lambda content: spoil(content, time=10**6),
+    "no lanes": lambda content: spoil(content, parallelism=0),
+    "no base64": lambda content: spoil(content, salt="%"),
+    "a short nonce": lambda content: spoil(content, nonce="AAAA"),
+    "another ciphertext": lambda content: spoil(content, ciphertext="A" * 64),
+    "an empty one": lambda content: spoil(content, ciphertext=""),
+}
+REAL_COST = encryption.Cost
+
+
+def test_an_encrypted_key_that_was_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encryption, "Cost", lambda *cost: REAL_COST(*(cost or (64, 1, 1))))
+    content = encrypt_keys(["one", "two"], WORDS)
+    assert decrypt_keys(content, WORDS, PURPOSE) == ["one", "two"]
+    assert encrypt_keys(["one", "two"], WORDS) != content
+    for name, change in SPOILED.items():
+        with pytest.raises(UnusableBackup):
+            pytest.fail(f"{name}: {decrypt_keys(change(content), WORDS, PURPOSE)}")

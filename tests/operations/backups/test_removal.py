@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.core.storage_settings import Retention, retention
-from app.operations.backups.removal import kept_names, remove_old
-from app.operations.backups.stores import FolderOfBackups, read_name
+from app.operations.backups.stores import FolderOfBackups, kept_names, read_names, remove_old
 
 START = dt.datetime(2026, 1, 1, 3, 15, tzinfo=dt.UTC)
 
@@ -23,8 +22,7 @@ def nightly(days: int) -> list[str]:
 
 
 def kept(names: list[str], keep: Retention) -> list[str]:
-    backups = [backup for name in names if (backup := read_name(name, 1))]
-    return sorted(name[8:16] for name in kept_names(backups, keep))
+    return sorted(name[8:16] for name in kept_names(read_names((name, 1) for name in names), keep))
 
 
 KEPT = {

@@ -1,1 +1,0 @@
-"""Copy of an instance's database to another one, of the other kind."""
