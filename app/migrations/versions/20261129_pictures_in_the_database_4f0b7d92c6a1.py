@@ -12,7 +12,6 @@ revision = "4f0b7d92c6a1"
 down_revision = "9d4c7a1e52b6"
 branch_labels = None
 depends_on = None
-needs_restart = True  # the version before reads and writes the column
 
 IN_BUCKET = "SELECT count(*) FROM stored_content WHERE content IS NULL AND digest NOT LIKE 'left-%'"
 

@@ -113,7 +113,7 @@ def run_program(command: Sequence[str], settings: Settings) -> None:
 def rehearsal_database(settings: Settings) -> Iterator[str | None]:
     """The address of a new, empty database on the server; None where its user may make none."""
     name = f"{REHEARSAL}{int(time.time())}_{secrets.token_hex(4)}"
-    engine = create_engine(settings.session_url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
+    engine = create_engine(settings.database_url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
     prepare_engine(engine, settings, patience=WORK)
     try:
         with engine.connect() as connection:
@@ -125,7 +125,7 @@ def rehearsal_database(settings: Settings) -> Iterator[str | None]:
         yield None
         return
     try:
-        url = make_url(settings.session_url).set(database=name)
+        url = make_url(settings.database_url).set(database=name)
         yield url.render_as_string(hide_password=False)
     finally:
         with engine.connect() as connection:

@@ -35,7 +35,7 @@ from app.operations.backups.stores import NamedBackup, opened_backup
 from app.operations.checks.data import look_into
 from app.operations.database import RESTORING, UpgradeFailed, migrate_tables, upgrade_copy
 from app.operations.processes import hold_lock
-from app.operations.revisions import known_revisions
+from app.operations.revisions import describe_unknown
 
 # what an instance consists of and a start alone does not make. Daily salts stay: they are removed each night
 FOLDERS = ("journal", "uploads", "replaced", "imports")
@@ -44,14 +44,14 @@ REHEARSAL = ".rehearsal-"
 
 
 def require_fit(made: Manifest, settings: Settings) -> None:
-    """Raises UnusableBackup for a backup of another kind of database, or of a newer Waypost."""
+    """Raises UnusableBackup for a backup of another kind of database, or with tables that this version does not know."""
     kind = "sqlite" if settings.is_sqlite else "postgresql"
     if made.database != kind:
         raise UnusableBackup(
             f"This backup is of an instance on {made.database}; {PREFIX}DATABASE_URL is {kind}."
         )
-    if set(made.revisions) - known_revisions():
-        raise UnusableBackup(f"A newer Waypost ({made.version}) made this backup: install that one first.")
+    if unknown := describe_unknown(set(made.revisions)):
+        raise UnusableBackup(f"This backup can't be used here: {unknown}.")
 
 
 def paths_outside(settings: Settings) -> dict[str, Path]:
@@ -239,7 +239,7 @@ def rehearse_dumps(settings: Settings, directory: Path) -> str:
     with postgres.rehearsal_database(settings) as url:
         if url is None:
             return "The dumps were not restored: the database's user may create no databases (CREATEDB)."
-        copy = replace(settings, database_url=url, database_direct_url=None)
+        copy = replace(settings, database_url=url)
         try:
             postgres.restore_dumps(copy, directory)
         except click.ClickException as error:
