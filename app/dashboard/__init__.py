@@ -19,13 +19,12 @@ from app.dashboard.auth import (  # noqa: F401
     passkey_login,
     password_reset,
     reauthentication,
-    sign_in_beside,
     sign_in_link,
     two_factor_login,
 )
 from app.dashboard.handlers import deliveries, preview, recipients  # noqa: F401
 from app.dashboard.imports import exports  # noqa: F401
-from app.dashboard.links import bulk, capture, history, qr, refresh, sample_data, saved_views, simulate  # noqa: F401
+from app.dashboard.links import bulk, capture, history, qr, sample_data, saved_views, simulate  # noqa: F401
 from app.dashboard.shared import assets, page_headers, rendering, workspace
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.statistics import shared, shares, views  # noqa: F401

@@ -19,6 +19,7 @@ from flask import (
 )
 from flask.typing import ResponseReturnValue
 from flask_login import current_user
+from flask_wtf.csrf import generate_csrf
 
 from app.accounts import passwords, second_factor, services, setup, sign_in_failures
 from app.accounts.forms import CodeForm, NewUserForm, SignInForm
@@ -29,11 +30,13 @@ from app.core.database import begin_write
 from app.core.errors import FieldError, Forbidden, Malformed, RateLimited, RetryLater
 from app.core.extensions import db
 from app.dashboard.auth import kept_forms, known_browsers, rate_limits, sessions, single_sign_on
-from app.dashboard.auth.access import require_own_write, signed_in_user, submitted_form
+from app.dashboard.auth.access import SAFE, SignedOut, require_own_write, signed_in_user, submitted_form
 from app.dashboard.auth.single_sign_on import may_use_passwords, require_passwords
+from app.dashboard.shared.blueprint import blueprint as dashboard
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
 from app.web.body import read_params
+from app.web.error_pages import error_response
 from app.web.errors import status_of
 
 # `next` may name pages of the dashboard only: any other path of this host may be a short link to any site
@@ -259,3 +262,30 @@ def too_late() -> ResponseReturnValue:
     """The form was sent twice, or another request was quicker."""
     flash(_("This instance is set up. Sign in with the account that was created."))
     return redirect(url_for("accounts.login"), 303)
+
+
+# --- where the session of a form was over: in a second tab, or with the form kept until after it
+
+
+@blueprint.get("/login/session")
+def session_now() -> ResponseReturnValue:
+    """Who is signed in, for a page that is about to send a form: the page may be older than the session."""
+    if not current_user.is_authenticated:
+        return {"account": None}
+    return {"account": str(current_user.id), "email": current_user.email, "token": generate_csrf()}
+
+
+@dashboard.get("/signed-in")
+def signed_in() -> ResponseReturnValue:
+    """The end of a sign-in in a second tab: it closes itself, or says that it may be closed."""
+    return render_template("dashboard/signed_in.html")
+
+
+@dashboard.errorhandler(SignedOut)
+def keep_form(error: SignedOut) -> Response:
+    """Answer a form whose session is over by the sign-in page, which keeps what was typed."""
+    kept = "" if request.method in SAFE else kept_forms.keep_sent()
+    if not kept:
+        return error_response(error)
+    why = _("You are signed out. What you typed is kept on this page: sign in to continue.")
+    return sign_in_page(SignInForm(None, owner=None), why, status=401, kept=kept)

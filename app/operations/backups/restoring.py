@@ -44,7 +44,7 @@ REHEARSAL = ".rehearsal-"
 
 
 def require_fit(made: Manifest, settings: Settings) -> None:
-    """Raises UnusableBackup for a backup of another kind of database, or with tables that this version does not know."""
+    """Raises UnusableBackup for a backup of another kind of database, or with unknown tables."""
     kind = "sqlite" if settings.is_sqlite else "postgresql"
     if made.database != kind:
         raise UnusableBackup(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.accounts.models import User
-from app.dashboard.links.refresh import MAX_ROWS
+from app.dashboard.links.rows import MAX_ROWS
 from app.links.models import LimitCounter
 from tests.dashboard.conftest import HTMX, Desk
 from tests.factories import Factory
