@@ -189,6 +189,7 @@ def check_feed(make_server: Callable[..., Server], visits: int, kills: int) -> N
     assert len(crowd.answered) >= visits - kills * VISITORS
 
 
+@pytest.mark.full
 def test_some_kills(make_server: Callable[..., Server]) -> None:
     check_feed(make_server, visits=300, kills=2)
 

@@ -233,6 +233,7 @@ def test_what_was_planned(session, make_receiver, make_sender, sink, planned, du
     assert bool(sink.ids("/1")) == is_sent
 
 
+@pytest.mark.full
 def test_a_locked_database_is_waited_for_and_nothing_is_sent_twice(
     session, make_receiver, make_sender, sink, settings, monkeypatch, caplog
 ):

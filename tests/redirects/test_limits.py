@@ -278,6 +278,7 @@ def main(settings: Settings) -> Iterator[Engine]:
     engine.dispose()
 
 
+@pytest.mark.full
 @pytest.mark.databases
 def test_while_nothing_can_be_written_nobody_gets_through(
     desk: RedirectContext,
