@@ -29,7 +29,6 @@ from app.core.patience import LIMITED
 from app.core.prepared import Statement
 from app.journal.codec import NEWEST
 from app.journal.segments import directory_of
-from app.links.bitmaps.storage import mark
 from app.links.clicks import LIMIT_COUNTER
 from app.notifications.events import LIMIT_REACHED, raise_event
 from app.redirects import signed_tokens
@@ -199,7 +198,6 @@ def passes(connection: Connection, ticket: Ticket) -> bool:
     connection.execute(WRITE, {"version": NEWEST, "line": ticket.line})
     if taken.clicks_limit is not None and taken.clicks + ticket.journaled >= taken.clicks_limit:
         raise_event(connection, LIMIT_REACHED, ticket.link_id, clicks_limit=taken.clicks_limit)
-        mark(connection, ticket.link_id)  # its state is another one
     return True
 
 

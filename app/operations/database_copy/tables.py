@@ -34,7 +34,7 @@ from app.jobs import schedule  # noqa: F401  its table is one of the models', wh
 # state that a start makes anew, or that must not outlive its day or its server, or that triggers keep: not
 # copied, never refused
 TRANSIENT = "transient"  # the key in `Table.info`, for tables that are not listed here
-NOT_COPIED = frozenset({"daily_salt", "visitor_salt", "rate_limit_count", "link_block"})
+NOT_COPIED = frozenset({"daily_salt", "visitor_salt", "rate_limit_count"})
 # rows are added with ever higher ids and never changed; what removes some is counted (`interning_state`)
 NEVER_CHANGED = frozenset({f"{CLICKS}.click"})
 
