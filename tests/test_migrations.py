@@ -18,7 +18,6 @@ from app.accounts.models import RecoveryCode, User, Workspace
 from app.accounts.workspaces import access_of
 from app.core.database import begin_write
 from app.core.extensions import db
-from app.links.bitmaps.tables import link_bitmap
 from app.links.models import Link, SavedView
 from app.notifications.outbox import deliver
 from tests.accounts.codes import switch_on
@@ -279,27 +278,3 @@ def test_waiting_deliveries_keep_their_index(session) -> None:
     """Where a table is made anew on SQLite, a partial index would become one of all rows."""
     found = session.scalar(sa.text("SELECT sql FROM sqlite_master WHERE name = 'ix_delivery_waiting'"))
     assert "WHERE due IS NOT NULL" in found
-
-
-@pytest.mark.databases
-def test_bitmaps_of_before_stay(session, alice) -> None:
-    """They are made anew without rowids on SQLite, so that those of one name lie together."""
-    workspace_id = access_of(alice).workspace_id
-    rows = [
-        {"workspace_id": workspace_id, "name": name, "block": block, "bits": name.encode()}
-        for block in (2, 1)
-        for name in ("tag:b", "tag:a")
-    ]
-    session.execute(sa.insert(link_bitmap), rows)
-    session.commit()
-    session.close()
-    command.downgrade(alembic_config(), "5b8e2d61f0c9-1")
-    command.upgrade(alembic_config(), "head")
-    found = session.execute(
-        sa.select(link_bitmap).order_by(link_bitmap.c.block, link_bitmap.c.name)
-    ).mappings()
-    assert list(found) == sorted(rows, key=lambda row: (row["block"], row["name"]))
-    is_sqlite = session.get_bind().dialect.name == "sqlite"
-    assert not is_sqlite or "WITHOUT ROWID" in session.scalar(
-        sa.text("SELECT sql FROM sqlite_master WHERE name = 'link_bitmap'")
-    )

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from app.input.page_reading import Reach
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
 from app.accounts.workspaces import access_of
 from app.dashboard.links.filters import LISTING
 from app.input.listing import find_page
-from app.input.page_reading import Reach
 from tests.factories import Factory
 
 ALL, URLS, DATES, CHANGES = (  # with no end, which would be compared with each link that is skipped

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, delete, select, text
+from sqlalchemy import Engine, text
 from sqlalchemy.exc import OperationalError
 
 from app.accounts.models import User
@@ -19,10 +19,8 @@ from app.core.config import Settings
 from app.core.errors import StoreDown
 from app.core.patience import LIMITED
 from app.core.postgresql import limit_waiting
-from app.input.blocks import BLOCK_BITS
 from app.journal.codec import Visit, decode
 from app.links import services
-from app.links.bitmaps.tables import stale_bitmap
 from app.notifications.events import LIMIT_REACHED
 from app.notifications.models import Event
 from app.redirects import limits, pending_clicks
@@ -115,24 +113,6 @@ def test_whoever_uses_the_last_click_has_the_owner_told_once(
     front.compiled_links.poll()
     person.open("/a")
     assert len(told(factory)) == 2, "an owner who lowers it below what was used knows that"
-
-
-@pytest.mark.databases
-def test_the_last_click_marks_the_block_of_the_link_whose_state_it_changes(
-    person: Person, factory: Factory, owner: User
-) -> None:
-    link = factory.link(owner, "a", location_url=THERE, clicks_limit=2)
-    session = factory.session
-    session.execute(delete(stale_bitmap))
-    session.commit()
-    for wanted in (set[int](), {link.id >> BLOCK_BITS}):
-        assert person.open("/a").status_code == 302
-        assert set(session.scalars(select(stale_bitmap.c.block))) == wanted
-        session.rollback()
-    session.execute(delete(stale_bitmap))
-    session.commit()
-    assert person.open("/a").status_code == 410
-    assert session.scalars(select(stale_bitmap)).all() == []
 
 
 def told(factory: Factory) -> list[tuple[int, Any]]:
