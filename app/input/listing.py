@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
+from math import inf
 from typing import Any, Generic, TypeVar
 
 from sqlalchemy import (
@@ -44,7 +45,8 @@ MAX_VALUES = 50  # of one filter: each is a condition of the query
 NOT = "not"  # the parameter with the names of the filters whose values a row must not have
 SEARCH = "search"
 SEARCH_SECONDS = 5.0
-MAX_SORTED = 100_000  # rows, sorted by a value of another table; beyond that the index is walked along
+MAX_SORTED = 100_000  # rows, sorted by a value of another table; beyond that its index is walked along,
+MAX_UNSORTED = 1000  # also for a page that does not skip more rows than these
 
 Row = TypeVar("Row", bound=Any)
 
@@ -72,12 +74,16 @@ class Listing(Generic[Row]):
 
 @dataclass(frozen=True)
 class Page(Generic[Row]):
-    """One page of a list. A page past the end has no rows, but correct totals."""
+    """One page of a list. A page past the end has no rows, but correct totals.
+
+    Where not `is_counted`, there are at least `total` rows.
+    """
 
     rows: Sequence[Row]
     page: int
     results_per_page: int
     total: int
+    is_counted: bool = True
 
     @property
     def total_pages(self) -> int:
@@ -101,8 +107,7 @@ def find_page(
     counted: int | None = None,
 ) -> Page[Row]:
     """The page of the workspace's rows that these parameters describe. `load` reads them, in place of
-    `load_rows`. `counted`: where the page is in the first half of so many rows, those beyond are not counted;
-    the total is one more then.
+    `load_rows`. `counted`: how many rows are counted, if there are more; also known is if a page follows.
 
     Raises Invalid with every parameter that can't be used. Unknown parameters are ignored.
     """
@@ -113,11 +118,9 @@ def find_page(
     reader.require_valid()
     skipped = (page - 1) * size
     asked = ListQuery(listing, workspace_id, conditions, *order)
-    most = counted if counted and skipped + size <= counted // 2 else None
     with bound_search(params):
-        total = asked.count(most)
-        ids = asked.read_ids(skipped, min(size, total - skipped), total)
-    return Page((load or load_rows)(listing.model, ids), page, size, total)
+        ids, total, is_counted = asked.read(skipped, size, counted)
+    return Page((load or load_rows)(listing.model, ids), page, size, total, is_counted)
 
 
 @contextmanager
@@ -151,6 +154,20 @@ class ListQuery:
     def matching(self) -> Sequence[ColumnElement[bool]]:
         return [own_rows(self.listing, self.workspace_id), *self.conditions]
 
+    def read(self, skipped: int, size: int, counted: int | None) -> tuple[Sequence[int], int, bool]:
+        """The ids of a page, the number of rows, and whether these are all rows, or `counted` and more."""
+        total = self.count(counted)
+        is_sorted = self.order in self.listing.keys and self.conditions and skipped > MAX_UNSORTED
+        if counted and total > counted and is_sorted:
+            total = self.count()
+        elif counted and total > counted:
+            found = self.in_order(self.is_rising, inf).limit(size + 1).offset(skipped)
+            ids = db.session.scalars(found).all()
+            if len(ids) > size:
+                return ids[:size], max(total, skipped + len(ids)), False
+            return ids, skipped + len(ids) if ids else self.count(), True
+        return self.read_ids(skipped, min(size, total - skipped), total), total, True
+
     def count(self, most: int | None = None) -> int:
         """The number of rows. If there are more than `most`, one more than that."""
         model = self.listing.model
@@ -171,7 +188,7 @@ class ListQuery:
         ids = db.session.scalars(found.limit(size).offset(skipped)).all()
         return ids if is_near else ids[::-1]
 
-    def in_order(self, is_rising: bool, total: int) -> Select[int]:
+    def in_order(self, is_rising: bool, total: float) -> Select[int]:
         """The ids sorted by the column, nulls lowest on every database, then by id, so that pages never
         overlap."""
         id_, key = self.listing.model.id, self.listing.keys.get(self.order)

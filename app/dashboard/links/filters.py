@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, select
 
 from app.core import clock
 from app.dashboard.links.search import find_words
-from app.dashboard.links.states import STATES, state_word
+from app.dashboard.links.states import STATES, state_conditions
 from app.input.forms import MAX_ID
 from app.input.listing import one_of
 from app.input.params import QueryParams
@@ -20,7 +20,7 @@ from app.links.options import RULES
 
 
 def in_state(text: str, params: QueryParams) -> ColumnElement[bool]:  # noqa: ARG001
-    return state_word(clock.now()) == one_of(list(STATES))(text)
+    return state_conditions(clock.now())[one_of(list(STATES))(text)]
 
 
 def has_rule(text: str, params: QueryParams) -> ColumnElement[bool]:  # noqa: ARG001

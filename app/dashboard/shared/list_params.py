@@ -24,7 +24,7 @@ COLUMNS, NONE = "columns", "none"
 RESERVED = {"endpoint", "_anchor", "_external", "_method", "_scheme"}  # those of `url_for` itself
 START = "rows"  # the id of the list: there a new page of it begins, with the focus
 NO_COLUMNS: Columns = {}
-MAX_COUNTED = 10_000  # rows of a list; that there are more is all that its first pages say of these
+MAX_COUNTED = 10_000  # rows of a list; if there are more, it says `10,000+`
 MAX_PAGE_SIZE = 250  # rows of a page; the API's lists have up to 1,000
 ORDER_WORDS = {
     "last_datetime": _l("Last edit"),
@@ -159,7 +159,7 @@ def list_context(
 
 def total_of(page: Page[Any]) -> str:
     """`1,234`, or `10,000+` where no more were counted."""
-    return f"{digits(MAX_COUNTED)}+" if page.total == MAX_COUNTED + 1 else digits(page.total)
+    return digits(page.total) if page.is_counted else f"{digits(MAX_COUNTED)}+"
 
 
 def sizes(params: ListParams) -> list[tuple[str, str]]:
