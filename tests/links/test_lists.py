@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 import sqlalchemy as sa
+from alembic import command
 
 from app.accounts.models import Workspace
 from app.accounts.workspaces import access_of
@@ -22,6 +23,7 @@ from app.links.models import LimitCounter, LinkClicks, link_pixel
 from app.projects.models import Project
 from app.trash.services import find_batch
 from tests.click_counts import store_clicks
+from tests.migrations import alembic_config
 
 pytestmark = pytest.mark.databases
 
@@ -179,6 +181,15 @@ def test_the_index_follows_its_links(session, settings, links, alice):
     assert session.scalars(sa.select(LinkClicks.link_id)).all() == [links["z"].id]
     if settings.is_sqlite:  # raises an error where the index and the links differ
         session.execute(sa.text("INSERT INTO link_search (link_search, rank) VALUES ('integrity-check', 1)"))
+
+
+def test_links_of_before_are_listed(session, settings, links, alice):
+    store_clicks(settings, {links["b"].id: 7, links["c"].id: 2})
+    session.close()
+    command.downgrade(alembic_config(), "3d7c0f92b8e4-1")
+    command.upgrade(alembic_config(), "head")
+    assert asked(links, alice, search="off_sale") == "a"
+    assert asked(links, alice, order_by="clicks") == "acb"
 
 
 def test_by_clicks(settings, session, links, alice):
