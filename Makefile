@@ -178,10 +178,6 @@ audit: $(VENV)-audit/installed ## compare the pinned versions with published adv
 pages: $(VENV)/installed-dev ## write the pages of docs/ that are made from the code
 	@$(RUN) scripts.configure_page && $(RUN) scripts.api_page
 
-.PHONY: charts
-charts: $(VENV)/installed-dev ## draw the charts of docs/scaling.md from bench/growth.csv
-	@$(RUN) scripts.charts
-
 .PHONY: collection
 collection: $(VENV)/installed ## every call of the API as a Postman collection, in dist/
 	@$(RUN) scripts.collection

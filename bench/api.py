@@ -29,7 +29,7 @@ from app.core.config import default_processes, load_settings
 from app.core.database import begin_write
 from app.core.extensions import db
 from app.links.models import Alias, Link
-from bench._long_lists import chunks, make_bitmaps
+from bench._stored_links import chunks
 from bench.idle import processor_seconds
 from bench.redirects import read, require_programs
 from bench.soak import family
@@ -117,7 +117,6 @@ def fill(data_dir: Path, links: int) -> str:
             db.session.execute(sa.insert(Alias), [alias_row(n, whose) for n in numbers])
         db.session.commit()
         db.engine.dispose()
-    make_bitmaps(load_settings(environ(data_dir)))
     return key
 
 

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench._attackers import HOST, NAMES, attacking
-from bench.many_links import is_worker
+from bench._stored_links import is_worker
 from bench.redirects import TIMES, before_others, make_link, on_core, require_programs
 from tests.proxies import WRITERS, running
 from tests.server import BROWSER, Server

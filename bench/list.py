@@ -1,8 +1,8 @@
-"""Time of the list of 100,000 links with every filter, order and search: `python -m bench.list`
+"""Time of the list of 1,000,000 links with every filter, order and search: `python -m bench.list`
 
 One owner has that many links of all kinds, another a tenth of it. A request is measured without the socket:
 Flask's test client asks the real application. Of each filter and order the first page, one in the middle
-(the farthest from both ends) and the last are asked for. The target holds for nineteen of twenty requests.
+(the farthest from both ends) and the last are asked for. A target holds for nineteen of twenty requests.
 `--postgres` uses a temporary PostgreSQL instead of SQLite. With `--members 20` as many people share the
 workspace, and have made its links in turn. `--processor` measures processor time, for a machine that has
 other work; PostgreSQL's own is not in it. `--keep` names a directory in which the links of SQLite stay.
@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -42,20 +42,21 @@ from app.core.extensions import db
 from app.dashboard.links.filters import LISTING
 from app.dashboard.links.states import STATES
 from app.domains.models import Domain
-from app.input.blocks import BLOCK_BITS
-from app.links.models import Alias, Link, LinkTag, link_block, link_notification_handler, link_pixel
+from app.links.clicks import ClickCopies
+from app.links.models import Alias, Link, LinkTag, link_notification_handler, link_pixel
 from app.links.options import RULES
 from app.links.search_text import folded_notes
 from app.links.targeting import TYPES
 from app.notifications.models import NotificationHandler
 from app.pixels.models import Pixel
 from app.projects.models import Project
-from bench._long_lists import chunks, make_bitmaps
+from bench._stored_links import chunks
 from tests import postgres
 from tests.migrations import environ, migrate
 from tests.users import create_user
 
-TARGET_MS = 200
+TARGET_MS, FILTERED_MS, SEARCH_MS = 200, 300, 150  # of a page, one with a filter, and one of a search
+SHORT_WORDS_MS = 5000
 KEY = "key"  # a file of what `--keep` names
 LAST_PAGE = re.compile(r'rel="prev" href="[^"]*[?;]page=([0-9]+)')
 EMAIL, PASSWORD = "bench@example.com", "five small boats go upriver"
@@ -108,6 +109,7 @@ class Way(NamedTuple):
 
     name: str
     ask: Callable[[int], TestResponse]
+    target_ms: int = TARGET_MS
 
 
 # ------------------------------------------------------------------- stored rows
@@ -116,7 +118,6 @@ class Way(NamedTuple):
 def fill(settings: Settings, links: int, members: int = 1) -> str:
     key = store_owners(settings, links, members)
     count(settings, links)
-    make_bitmaps(settings)
     return key
 
 
@@ -131,7 +132,7 @@ def store_owners(settings: Settings, links: int, members: int = 1) -> str:
         begin_write(db.session)
         owner, stranger = create_user(EMAIL, PASSWORD), create_user("other@example.com", PASSWORD)
         _, key = create_key(access_of(owner), "bench")
-        with indexes_made_afterwards() if settings.is_sqlite else nullcontext():
+        with indexes_made_afterwards():
             for user, numbers in ((owner, range(links)), (stranger, range(links, links + links // 10))):
                 whose = access_of(user).row_columns
                 around = surround(whose)
@@ -141,28 +142,35 @@ def store_owners(settings: Settings, links: int, members: int = 1) -> str:
                     db.session.commit()
         db.session.commit()
         if not settings.is_sqlite:  # as PostgreSQL's autovacuum does
-            db.session.execute(sa.text("ANALYZE"))
             db.session.commit()
+            with db.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+                connection.execute(sa.text("VACUUM ANALYZE"))
         db.engine.dispose()
     return key
 
 
 @contextmanager
 def indexes_made_afterwards() -> Iterator[None]:
-    """Links are stored in SQLite without indexes and triggers, which takes a third of the time."""
+    """Links are stored without indexes, and on SQLite without triggers, which takes a third of the time."""
+    connection = db.session.connection()
+    if connection.dialect.name == "sqlite":
+        wanted = "SELECT type, name, sql FROM sqlite_master WHERE sql != '' AND tbl_name IN :tables"
+    else:
+        wanted = """SELECT 'index' AS type, indexname AS name, indexdef AS sql FROM pg_indexes
+            WHERE tablename IN :tables AND indexname LIKE 'ix_%'"""
     tables = [model.name for model in (Link.__table__, Alias.__table__, LinkTag.__table__, link_pixel)]
     tables.append(link_notification_handler.name)
-    wanted = sa.text("SELECT type, name, sql FROM sqlite_master WHERE sql != '' AND tbl_name IN :tables")
-    found = db.session.execute(wanted.bindparams(sa.bindparam("tables", tables, expanding=True))).all()
-    later = [row for row in found if row.type in {"index", "trigger"}]
+    found = connection.execute(sa.text(wanted).bindparams(sa.bindparam("tables", tables, expanding=True)))
+    later = [row for row in found.all() if row.type in {"index", "trigger"}]
     for kind, name, _ in later:
-        db.session.execute(sa.text(f"DROP {kind} {name}"))
+        connection.execute(sa.text(f"DROP {kind} {name}"))
     yield
+    connection = db.session.connection()
     for _, _, sql in later:
-        db.session.connection().exec_driver_sql(sql)
-    columns = Link.workspace_id, Link.id.bitwise_rshift(BLOCK_BITS), sa.func.count()  # as triggers count
-    by_block = sa.select(*columns).group_by(*columns[:2])
-    db.session.execute(sa.insert(link_block).from_select(["workspace_id", "block", "size"], by_block))
+        connection.exec_driver_sql(sql)
+    if connection.dialect.name == "sqlite":
+        connection.execute(sa.text("INSERT INTO link_clicks SELECT id, workspace_id, 0 FROM link"))
+        connection.execute(sa.text("INSERT INTO link_search (link_search) VALUES ('rebuild')"))
 
 
 def join(workspace_id: int, count: int) -> list[int]:
@@ -255,6 +263,9 @@ def count(settings: Settings, links: int) -> None:
     ]
     with engine.begin() as connection:
         connection.execute(sa.insert(Counter), rows)
+    copies = ClickCopies(engine)
+    while copies.step():
+        pass
     engine.dispose()
 
 
@@ -302,14 +313,16 @@ class Asker:
     def ways(self) -> Iterator[Way]:
         questions = dict(self.questions())
         for name, query in questions.items():
-            yield Way(name, partial(self.page, query))
+            most = target_of(query)
+            yield Way(name, partial(self.page, query), most)
             for place in ("middle", "last") if "page" not in query else ():
-                yield Way(f"{name}, {place}", partial(self.page_at, query, place))
+                yield Way(f"{name}, {place}", partial(self.page_at, query, place), most)
         for name, query in questions.items():
+            most = target_of(query)
             if not API_STATUS & query.keys() and "page" not in query:
-                yield Way(f"API: {name}", partial(self.api, query))
+                yield Way(f"API: {name}", partial(self.api, query), most)
             if "order_by" not in query and "results_per_page" not in query:
-                yield Way(f"select all: {name}", partial(self.select_all, query))
+                yield Way(f"select all: {name}", partial(self.select_all, query), most)
 
     def questions(self) -> Iterator[tuple[str, dict[str, str]]]:
         yield "plain", {}
@@ -335,6 +348,12 @@ class Asker:
             yield f"search {name}", {"search": text}
         yield "search in titles", {"search": "no", "search_by": "title"}
         yield "all together", {"search": "e", "state": "active", "tag": "sale", "order_by": "clicks"}
+
+
+def target_of(query: Mapping[str, str]) -> int:
+    if "search" in query:
+        return SEARCH_MS if len(query["search"]) > 2 else SHORT_WORDS_MS
+    return FILTERED_MS if query.keys() & LISTING.filters.keys() else TARGET_MS
 
 
 @contextmanager
@@ -363,7 +382,7 @@ def kept_key(data_dir: Path) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--links", type=int, default=100_000)
+    parser.add_argument("--links", type=int, default=1_000_000)
     parser.add_argument("--times", type=int, default=20, help="how often each way is asked")
     parser.add_argument("--only", default="", help="ways whose name has this in it")
     parser.add_argument("--postgres", action="store_true")
@@ -391,11 +410,11 @@ def main() -> None:
             if options.only in way.name:
                 took = measure(way, options.times, clock)
                 p95 = took[max(0, -(-len(took) * 19 // 20) - 1)]
-                slow += p95 > TARGET_MS
-                verdict = "  OVER" if p95 > TARGET_MS else ""
+                slow += p95 > way.target_ms
+                verdict = f"  OVER {way.target_ms}" if p95 > way.target_ms else ""
                 print(f"{way.name:<44}{statistics.median(took):>8.0f}{p95:>8.0f}{verdict}", flush=True)
     if slow:
-        sys.exit(f"{slow} are over {TARGET_MS} ms")
+        sys.exit(f"{slow} are over their targets")
 
 
 if __name__ == "__main__":

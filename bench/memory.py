@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench.many_links import store, web_process
+from bench._stored_links import store, web_process
 from bench.redirects import load, require_programs, running_server
 from bench.targeting import requests
 from tests.crowds import Owner

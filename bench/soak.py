@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.many_links import is_at_rest, store
+from bench._stored_links import is_at_rest, store
 from bench.redirects import (
     CONNECTIONS,
     Load,

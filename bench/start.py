@@ -18,7 +18,7 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-from bench.many_links import store
+from bench._stored_links import store
 from tests.crowds import Owner
 from tests.server import BROWSER, Server
 

@@ -18,8 +18,8 @@ from app.analytics.rows import store_descriptions
 from app.analytics.upkeep import open_upkeep
 from app.core.config import Settings
 from app.core.database import clicks_path
+from bench._stored_links import store
 from bench.ingest import AGENT
-from bench.many_links import store
 
 USER = 1
 # how many texts of each column there are, of which clicks draw at random

@@ -8,7 +8,7 @@ from app.analytics.clickhouse.client import clickhouse_of
 from app.analytics.clickhouse.tables import COLUMNS, make_tables
 from app.analytics.periods import DAY_MS
 from app.core.config import Settings
-from bench.many_links import store
+from bench._stored_links import store
 from bench.stored import TEXTS, USER, text_of
 from tests.clickhouse_server import ClickHouseServer
 

@@ -1,4 +1,4 @@
-"""Stores numbers of clicks of links, as the worker has counted them."""
+"""Stores numbers of clicks of links, as the worker has counted and copied them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from app.analytics.models import Counter
 from app.core.config import Settings
 from app.core.database import prepare_engine
+from app.links.clicks import ClickCopies
 
 
 def store_clicks(settings: Settings, clicks: Mapping[int, int]) -> None:
@@ -20,4 +21,7 @@ def store_clicks(settings: Settings, clicks: Mapping[int, int]) -> None:
     rows = [{"link_id": id_, "clicks": count} for id_, count in clicks.items()]
     with engine.begin() as connection:
         connection.execute(sa.insert(Counter), rows)
+    copies = ClickCopies(engine)
+    copies.add(clicks.keys())
+    copies.step()
     engine.dispose()

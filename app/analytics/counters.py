@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter as Tally
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -28,15 +28,18 @@ REWRITTEN_WITHIN = 200
 log = logging.getLogger(__name__)
 
 
-def count_chunks(connection: Connection, directory: Path, chunks: Sequence[Chunk]) -> None:
-    """Adds the chunks' human clicks to their links' counters, and moves the offsets past them."""
+def count_chunks(connection: Connection, directory: Path, chunks: Sequence[Chunk]) -> Collection[int]:
+    """Adds the chunks' human clicks to their links' counters, and moves the offsets past them.
+
+    Returns the ids of these links.
+    """
     for chunk in chunks:
         if chunk.start == 0:
             begin_at_zero(connection, directory, chunk.name)
-    count_begun(connection, chunks)
+    return count_begun(connection, chunks)
 
 
-def count_begun(connection: Connection, chunks: Sequence[Chunk]) -> None:
+def count_begun(connection: Connection, chunks: Sequence[Chunk]) -> Collection[int]:
     """The same for chunks of segments that have offsets already."""
     totals: Tally[int] = Tally()
     damaged = 0
@@ -45,6 +48,7 @@ def count_begun(connection: Connection, chunks: Sequence[Chunk]) -> None:
         damaged += tally_chunk(chunk, totals)
     add_clicks(connection, totals)
     add_damaged(connection, damaged)
+    return totals.keys()
 
 
 def tally_chunk(chunk: Chunk, totals: Tally[int]) -> int:

@@ -10,7 +10,7 @@ import contextlib
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from sqlalchemy import Engine
@@ -53,7 +53,9 @@ def counting_of(chunk: Chunk) -> str:
 class Ingest:
     """Ingests a journal. For one thread; needs no application context."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, note: Callable[[Collection[int]], None] | None = None) -> None:
+        """`note` is called with the ids of the links that were counted, once that is committed."""
+        self._note = note
         self._directory = segments.directory_of(settings.data_dir)
         self._engine = open_engine(settings)
         self._elsewhere = ClickHouseIngest(settings, self._engine) if settings.clickhouse_url else None
@@ -164,7 +166,9 @@ class Ingest:
     def _count_chunks(self, chunks: Sequence[Chunk]) -> None:
         sizes = {"waypost.bytes": sum(chunk.end - chunk.start for chunk in chunks)}
         with tracing.span("ingest counters", sizes), self._engine.begin() as connection:
-            counters.count_chunks(connection, self._directory, chunks)
+            counted = counters.count_chunks(connection, self._directory, chunks)
+        if self._note is not None:
+            self._note(counted)
 
     def _uncounted(self, positions: Mapping[str, Offsets]) -> Iterator[Chunk]:
         """Lines not counted yet, of the oldest segments first, as many as one transaction takes."""

@@ -13,7 +13,9 @@ from app.analytics.journal_import import ImportReport, JournalImport
 from app.cli.failures import Command
 from app.cli.tables import print_table
 from app.core.config import Settings
+from app.core.extensions import db
 from app.journal import segments
+from app.links.clicks import ClickCopies
 from app.operations.checks.finding import plural
 from app.operations.database import migrate_first
 
@@ -52,6 +54,9 @@ def import_journal(directory: Path, *, takes_old: bool) -> None:
         report = run.run()
     finally:
         run.close()
+    copies = ClickCopies(db.engine)
+    while copies.step():
+        pass
     print_report(report)
 
 

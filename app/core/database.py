@@ -12,6 +12,7 @@ import datetime as dt
 import os
 import sqlite3
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -60,6 +61,8 @@ DRIVERS = ("sqlite3", "psycopg")  # the second is loaded with the first connecti
 KEPT_CONNECTIONS = 8  # to PostgreSQL, open while they are idle
 # the most that a request waits for writing down what a later one can write as well
 WAIT_MILLISECONDS = 50
+STEPS_BETWEEN_LOOKS = 100_000  # of SQLite's machine, some milliseconds: between two looks at the clock
+STATEMENT_TIMED_OUT = "57014"  # PostgreSQL's code
 
 NAMES = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -229,8 +232,8 @@ def begin_read(session: AnySession) -> None:
 def is_outage(error: BaseException) -> bool:
     """Whether the database gives no answer or takes no writes, so that no row is to blame.
 
-    PostgreSQL also reports as OperationalError that a value is too large for an index (class 54) and that one
-    statement took too long (57014). These are no outages.
+    Both databases also report as OperationalError that one statement took too long, and PostgreSQL that a
+    value is too large for an index (class 54). These are no outages.
     """
     if isinstance(error, failures.TimeoutError | failures.InterfaceError):
         return True
@@ -238,7 +241,7 @@ def is_outage(error: BaseException) -> bool:
     if any(type(error) is driver.Error for driver in drivers):  # it says no more than that it failed
         return True
     state = str(getattr(getattr(error, "orig", error), "sqlstate", None) or "")
-    is_answer = state.startswith("54") or state == "57014"
+    is_answer = state.startswith("54") or is_interrupted(error)
     return (
         isinstance(error, (failures.OperationalError, *(driver.OperationalError for driver in drivers)))
         and not is_answer
@@ -267,6 +270,38 @@ def reread(session: AnySession, row: Any) -> None:
     )
     if not found:
         raise NotFound(str(type(row).__tablename__).replace("_", " "))
+
+
+@contextmanager
+def time_bound(session: AnySession, seconds: float) -> Iterator[None]:
+    """Ends the queries within, together, after some seconds. Raises TimeoutError then."""
+    connection = session.connection()
+    is_sqlite = connection.dialect.name == "sqlite"
+    driver: Any = connection.connection.driver_connection
+    until = time.monotonic() + seconds
+    try:
+        if is_sqlite:
+            driver.set_progress_handler(lambda: time.monotonic() > until, STEPS_BETWEEN_LOOKS)
+        else:
+            before = connection.scalar(text("SHOW statement_timeout"))
+            connection.execute(text(f"SET LOCAL statement_timeout = {int(seconds * 1000)}"))
+        yield
+        if not is_sqlite:
+            connection.execute(text(f"SET LOCAL statement_timeout = '{before}'"))
+    except failures.DBAPIError as error:
+        if is_interrupted(error):
+            raise TimeoutError from error
+        raise
+    finally:
+        if is_sqlite:
+            driver.set_progress_handler(None, 0)
+
+
+def is_interrupted(error: BaseException) -> bool:
+    """Whether a statement was ended because it took too long."""
+    found = getattr(error, "orig", error)
+    code = getattr(found, "sqlite_errorcode", None)
+    return code == sqlite3.SQLITE_INTERRUPT or getattr(found, "sqlstate", None) == STATEMENT_TIMED_OUT
 
 
 @contextmanager

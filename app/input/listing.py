@@ -3,31 +3,38 @@
 A resource describes its list once, as a `Listing`. The API and the dashboard read it with `find_page`.
 """
 
-# see docs/decisions/2026-11-26-indexes-of-long-lists.md
+# see docs/decisions/2026-11-29-lists-by-plain-sql.md
 from __future__ import annotations
 
 import datetime as dt
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cache
 from math import inf
-from typing import Any, Generic
+from typing import Any, Generic, TypeVar
 
-from sqlalchemy import BindParameter, ColumnElement, Select, bindparam, func, or_, select, true
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Select,
+    bindparam,
+    exists,
+    func,
+    literal,
+    or_,
+    select,
+    true,
+)
 from sqlalchemy.orm import InstrumentedAttribute
 
-from app.core.database import PersonalRow, read_columns
+from app.core.database import PersonalRow, read_columns, time_bound
+from app.core.errors import FieldError, Invalid
 from app.core.extensions import db
 from app.i18n.messages import lazy_digits
 from app.i18n.messages import lazy_gettext as _l
-from app.input.bitmaps import MomentBound
-from app.input.blocks import CountBound
-from app.input.list_reading import NOT, ListReading
-from app.input.page_reading import Filter as Filter
-from app.input.page_reading import Listing as Listing
-from app.input.page_reading import Row
 from app.input.params import MAX_CHARACTERS, ParamReader, QueryParams, bounded, values_of
 from app.input.parsers import Rejected, parse_datetime, parse_integer, plain_whole
 
@@ -35,20 +42,48 @@ SIZES = (10, 25, 50, 100, 250, 500, 1000)
 DEFAULT_SIZE = 25
 ORDER_TYPES = ("ASC", "DESC")
 MAX_VALUES = 50  # of one filter: each is a condition of the query
+NOT = "not"  # the parameter with the names of the filters whose values a row must not have
+SEARCH = "search"
+SEARCH_SECONDS = 5.0
+MAX_SORTED = 100_000  # rows, sorted by a value of another table; beyond that its index is walked along,
+MAX_UNSORTED = 1000  # also for a page that does not skip more rows than these
+
+Row = TypeVar("Row", bound=Any)
+
+#: reads one parameter (the others beside it) into a condition, None for none; raises Rejected
+Filter = Callable[[str, QueryParams], ColumnElement[bool] | None]
+
+
+@dataclass(frozen=True)
+class Listing(Generic[Row]):
+    """Description of one resource's list: its filters by parameter, its orders by the word of `order_by`.
+
+    `several`: the filters of which several values may be sent; a row must have one of them, or none where
+    `not` names the filter. `mine`: the condition for the user's rows, where that is not their `workspace_id`.
+    `keys`: for an order by a value of another table, the column of that table that names the row. It has one
+    row for each of the list's, with its `workspace_id`.
+    """
+
+    model: type[Row]
+    filters: Mapping[str, Filter]
+    orders: Mapping[str, InstrumentedAttribute[Any]]
+    several: Collection[str] = ()
+    mine: ColumnElement[bool] | None = None
+    keys: Mapping[str, InstrumentedAttribute[int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Page(Generic[Row]):
     """One page of a list. A page past the end has no rows, but correct totals.
 
-    `is_all`: whether all that the filters find is counted; else there are at least `total` rows.
+    Where not `is_counted`, there are at least `total` rows.
     """
 
     rows: Sequence[Row]
     page: int
     results_per_page: int
     total: int
-    is_all: bool = True
+    is_counted: bool = True
 
     @property
     def total_pages(self) -> int:
@@ -69,11 +104,10 @@ def find_page(
     params: QueryParams,
     load: Callable[[Any, Sequence[int]], Sequence[Any]] | None = None,
     *,
-    count_seconds: float = inf,
+    counted: int | None = None,
 ) -> Page[Row]:
     """The page of the workspace's rows that these parameters describe. `load` reads them, in place of
-    `load_rows`. `count_seconds`: how long what a search finds is counted, once the page is full; only in the
-    order of ids.
+    `load_rows`. `counted`: how many rows are counted, if there are more; also known is if a page follows.
 
     Raises Invalid with every parameter that can't be used. Unknown parameters are ignored.
     """
@@ -82,12 +116,98 @@ def find_page(
     size = int(reader.read("results_per_page", str(DEFAULT_SIZE), one_of(SIZES)))
     conditions, order = read_conditions(reader, listing), read_order(reader, listing)
     reader.require_valid()
-    own = own_rows(listing, workspace_id)
     skipped = (page - 1) * size
-    until = CountBound(skipped + size + 1, count_seconds, rising=order[1])
-    found = ListReading(listing, workspace_id, params, [own, *conditions], order, until)
-    ids = found.read(skipped, size) if skipped < found.total else []
-    return Page((load or load_rows)(listing.model, ids), page, size, found.total, found.is_all)
+    asked = ListQuery(listing, workspace_id, conditions, *order)
+    with bound_search(params):
+        ids, total, is_counted = asked.read(skipped, size, counted)
+    return Page((load or load_rows)(listing.model, ids), page, size, total, is_counted)
+
+
+@contextmanager
+def bound_search(params: QueryParams) -> Iterator[None]:
+    """Ends a search that takes too long: one without an index reads all rows. Raises Invalid then."""
+    if not params.get(SEARCH):
+        yield
+        return
+    try:
+        with time_bound(db.session, SEARCH_SECONDS):
+            yield
+    except TimeoutError:
+        text = _l("This search takes too long. Search for words of three letters or more.")
+        raise Invalid(FieldError(text, "too_slow", SEARCH)) from None
+
+
+@dataclass(frozen=True)
+class ListQuery:
+    """The rows of a workspace's list that meet the conditions, in an order.
+
+    `order` is the word of `order_by`, "" for none.
+    """
+
+    listing: Listing[Any]
+    workspace_id: int
+    conditions: Sequence[ColumnElement[bool]]
+    order: str
+    is_rising: bool
+
+    @property
+    def matching(self) -> Sequence[ColumnElement[bool]]:
+        return [own_rows(self.listing, self.workspace_id), *self.conditions]
+
+    def read(self, skipped: int, size: int, counted: int | None) -> tuple[Sequence[int], int, bool]:
+        """The ids of a page, the number of rows, and whether these are all rows, or `counted` and more."""
+        total = self.count(counted)
+        is_sorted = self.order in self.listing.keys and self.conditions and skipped > MAX_UNSORTED
+        if counted and total > counted and is_sorted:
+            total = self.count()
+        elif counted and total > counted:
+            found = self.in_order(self.is_rising, inf).limit(size + 1).offset(skipped)
+            ids = db.session.scalars(found).all()
+            if len(ids) > size:
+                return ids[:size], max(total, skipped + len(ids)), False
+            return ids, skipped + len(ids) if ids else self.count(), True
+        return self.read_ids(skipped, min(size, total - skipped), total), total, True
+
+    def count(self, most: int | None = None) -> int:
+        """The number of rows. If there are more than `most`, one more than that."""
+        model = self.listing.model
+        found = select(func.count()).select_from(model).where(*self.matching)
+        if most is not None:
+            some = select(literal(1)).select_from(model).where(*self.matching).limit(most + 1)
+            found = select(func.count()).select_from(some.subquery())
+        return db.session.scalar(found) or 0
+
+    def read_ids(self, skipped: int, size: int, total: int) -> Sequence[int]:
+        """The ids of the `size` rows after `skipped` ones, of `total`. What is skipped is read as well, so it
+        is read from the nearer end."""
+        if size <= 0:
+            return []
+        is_near = skipped <= total // 2
+        skipped = skipped if is_near else total - skipped - size
+        found = self.in_order(self.is_rising if is_near else not self.is_rising, total)
+        ids = db.session.scalars(found.limit(size).offset(skipped)).all()
+        return ids if is_near else ids[::-1]
+
+    def in_order(self, is_rising: bool, total: float) -> Select[int]:
+        """The ids sorted by the column, nulls lowest on every database, then by id, so that pages never
+        overlap."""
+        id_, key = self.listing.model.id, self.listing.keys.get(self.order)
+        value: Any = self.listing.orders[self.order] if self.order else None
+        found = select(id_).where(*self.matching)
+        if key is not None and self.conditions and total <= MAX_SORTED:
+            value = select(value).where(key == id_).scalar_subquery()
+        elif key is not None:
+            found = select(key).where(value.class_.workspace_id == self.workspace_id)
+            if self.conditions:
+                found = found.where(exists().where(id_ == key, *self.conditions))
+            id_ = key
+        by_id = id_.asc() if is_rising else id_.desc()
+        if value is None:
+            return found.order_by(by_id)
+        by_value = value.asc() if is_rising else value.desc()
+        if getattr(value, "nullable", False):  # for others this would only keep PostgreSQL from its indexes
+            by_value = by_value.nulls_first() if is_rising else by_value.nulls_last()
+        return found.order_by(by_value, by_id)
 
 
 def find_ids(
@@ -218,14 +338,8 @@ def contains(text: str, *columns: InstrumentedAttribute[Any]) -> ColumnElement[b
 
 def until(column: InstrumentedAttribute[dt.datetime], text: str) -> ColumnElement[bool]:
     """The condition for moments until this one, inclusive; a date without a time includes the whole day."""
-    last = until_moment(text)
-    return column <= last.moment if last.is_inclusive else column < last.moment
-
-
-def until_moment(text: str) -> MomentBound:
-    """The last moment that `until` finds, or the first that it does not."""
     last = parse_datetime(text)
-    is_day = re.fullmatch(r"[0-9-]{10}", text) is not None
-    if is_day:
-        last = min(last, dt.datetime.max.replace(tzinfo=dt.UTC) - dt.timedelta(days=1)) + dt.timedelta(days=1)
-    return MomentBound(last, is_start=False, is_inclusive=not is_day)
+    if not re.fullmatch(r"[0-9-]{10}", text):
+        return column <= last
+    day = dt.timedelta(days=1)
+    return column < min(last, dt.datetime.max.replace(tzinfo=dt.UTC) - day) + day

@@ -34,7 +34,6 @@ from app.events.push.pusher import EventPusher
 from app.jobs.confirmations import post_confirmations
 from app.jobs.definitions import jobs_of
 from app.jobs.favicons import FaviconFetcher
-from app.jobs.link_bitmaps import BitmapMaker
 from app.jobs.maintenance import WORKER_LOCK, beat, checkpoint, forget_heartbeat, prune_changes
 from app.jobs.password_resets import answer_forgotten
 from app.jobs.salt_sharing import SaltSharer
@@ -42,6 +41,7 @@ from app.jobs.schedule import Scheduler
 from app.jobs.subprocesses import Archiver, Importer
 from app.journal.daily_salt import sweep_keys
 from app.journal.segments import directory_of, list_segments
+from app.links.clicks import ClickCopies
 from app.links.notification_dispatch import tell
 from app.links.schedule_events import tell_moments
 from app.notifications.sender import Sender
@@ -51,6 +51,7 @@ from app.rate_limit.limiter import RateLimiter
 IDLE_SECONDS = 0.05
 INGEST_SECONDS = 8.0  # a step of the ingest at least so often: upkeep, and the rest of a killed process
 CHECKPOINT_SECONDS = 10.0
+COPY_SECONDS = 0.5  # between two copies of clicks for the order of lists, each of some links
 LOOK_SECONDS = 0.2  # between two looks at SQLite's files for the threads beside the ingest
 LONGEST_IDLE = 0.2  # without visits: at 0.05 the polling alone took 7 % of a core
 RETRY_SECONDS, LONGEST_RETRY = 1.0, 30.0
@@ -78,7 +79,8 @@ class Worker:
         prepare_engine(self.engine, settings, patience=WORK)
         self.journal, database = directory_of(self.data_dir), str(self.engine.url.database)
         self.database_files = [Path(database), Path(f"{database}-wal")]
-        self.ingest = Ingest(settings)
+        self.copies = ClickCopies(self.engine)
+        self.ingest = Ingest(settings, self.copies.add)
         self.upkeep = open_upkeep(settings)
         self.ended = threading.Event()
         self.errors = ErrorBoundary(
@@ -90,6 +92,7 @@ class Worker:
         self.duties = [
             Duty("heartbeat", 1, lambda: beat(settings.data_dir)),
             Duty("checkpoint", 1, self.checkpoint),
+            Duty("clicks of lists", COPY_SECONDS, self.copies.step),
             Duty("changes of links", 60, lambda: prune_changes(self.engine)),
             Duty("visitors' keys", 60, lambda: sweep_keys(settings.data_dir, now())),
             Duty("copies of pictures", 600, lambda: remove_old_copies(settings.data_dir)),
@@ -191,7 +194,6 @@ class WorkerThreads:
         self.salts = SaltSharer(self.engine, settings)
         self.sequencer = Sequencer(self.engine, settings)
         self.pusher = EventPusher(self.engine, settings)
-        self.bitmaps = BitmapMaker(self.engine)
         loops = (
             self.importer,
             self.archiver,
@@ -201,7 +203,6 @@ class WorkerThreads:
             self.salts,
             self.sequencer,
             self.pusher,
-            self.bitmaps,
         )
         self.threads = (*loops, FileWatch(LOOK_SECONDS, loops))
 

@@ -8,29 +8,31 @@ removed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, cast
 
 from sqlalchemy import (
     BigInteger,
     BindParameter,
     ColumnElement,
+    Engine,
     FromClause,
     Select,
-    Subquery,
     Table,
     bindparam,
     column,
-    exists,
     func,
+    literal,
     select,
     table,
     union_all,
+    update,
 )
+from sqlalchemy.orm import Session
 
-from app.core.database import AnySession
+from app.core.database import AnySession, begin_write
 from app.core.extensions import db
-from app.links.models import LimitCounter, Link
+from app.links.models import LimitCounter, Link, LinkClicks
 
 COUNTER = table("counter", column("link_id", BigInteger), column("clicks", BigInteger), schema="clicks")
 LIMIT_COUNTER = cast("Table", LimitCounter.__table__)
@@ -42,51 +44,14 @@ def of_same_link(count: FromClause) -> ColumnElement[int]:
     return func.coalesce(mine.scalar_subquery(), 0)
 
 
-def joined(links: Select[Any]) -> Select[Any]:
-    """Join the counts, for `IN_ORDER`: PostgreSQL joins whole tables, but looks up each link for `CLICKS`."""
-    for count in COUNTS:
-        links = links.outerjoin(count, count.c.link_id == Link.id)
-    return links
-
-
-def clicked_links(workspace_id: int) -> Subquery:
-    """The `id` and the clicks (`value`) of the workspace's links that have any. Begins with the counts, and
-    looks up each in the index of the list: it is for lists of which few links were clicked."""
-    clicks = COUNTER.c.clicks + func.coalesce(LIMIT_COUNTER.c.clicks, 0)
-    is_same = LIMIT_COUNTER.c.link_id == COUNTER.c.link_id
-    counts = union_all(
-        select(COUNTER.c.link_id, clicks.label("clicks")).outerjoin(LIMIT_COUNTER, is_same),
-        select(LIMIT_COUNTER.c.link_id, LIMIT_COUNTER.c.clicks).where(
-            ~exists(select(COUNTER.c.link_id).where(is_same))
-        ),
-    ).subquery()
-    is_of_workspace = (
-        select(Link.id)
-        .where(Link.id == counts.c.link_id, Link.workspace_id == workspace_id)
-        .with_hint(Link, "INDEXED BY ix_link_filtered", "sqlite")
-    )
-    return (
-        select(counts.c.link_id.label("id"), counts.c.clicks.label("value"))
-        .where(counts.c.clicks > 0, exists(is_of_workspace))
-        .subquery()
-    )
-
-
 def of_links(count: FromClause) -> Select[tuple[int, int]]:
     ids: BindParameter[Any] = bindparam("ids", expanding=True)
     return select(count.c.link_id, count.c.clicks).where(count.c.link_id.in_(ids))
 
 
-def of_range(count: FromClause) -> Select[tuple[int, int]]:
-    first, last = (bindparam(name, type_=BigInteger) for name in ("first_id", "last_id"))
-    return select(count.c.link_id, count.c.clicks).where(count.c.link_id.between(first, last))
-
-
 COUNTS: tuple[FromClause, ...] = (COUNTER, LIMIT_COUNTER)  # a link's clicks are the sum of these
 CLICKS = sum(map(of_same_link, COUNTS[1:]), start=of_same_link(COUNTS[0]))  # to compare with
-IN_ORDER = sum((func.coalesce(count.c.clicks, 0) for count in COUNTS[1:]), func.coalesce(COUNTER.c.clicks, 0))
-# built once: building them takes longer than running them
-OF_RANGE = union_all(*map(of_range, COUNTS))  # the counts of the links `first_id` to `last_id`
+# built once: building it takes longer than running it
 OF_LINKS = union_all(*map(of_links, COUNTS))
 
 
@@ -96,3 +61,77 @@ def clicks_of(ids: Sequence[int], session: AnySession = db.session) -> dict[int,
     for row in session.connection().execute(OF_LINKS, {"ids": list(ids)}):
         clicks[row.link_id] += row.clicks
     return clicks
+
+
+# clicks only become more, so a copy that was overtaken by a later one changes nothing
+COPIED: ColumnElement[int] = sum(
+    (
+        func.coalesce(
+            select(count.c.clicks).where(count.c.link_id == LinkClicks.link_id).scalar_subquery(), 0
+        )
+        for count in COUNTS
+    ),
+    start=literal(0),
+)
+COPY = (
+    update(LinkClicks)
+    .where(LinkClicks.clicks < COPIED)
+    .values(clicks=COPIED)
+    .execution_options(synchronize_session=False)
+)
+COPY_SOME = COPY.where(LinkClicks.link_id.in_(bindparam("ids", expanding=True)))
+FIRST, LAST = (bindparam(name, type_=BigInteger) for name in ("first", "last"))
+COPY_RANGE = COPY.where(LinkClicks.link_id.between(FIRST, LAST))
+MAX_COPIED = 2000  # links in a transaction, each some 10 µs: others must be able to write in between
+LOOKED_AT = 10_000  # links in the same, of which few are late
+MAX_LATE = 100_000  # ids that are kept in memory; of more, all links are looked at
+
+
+def copy_clicks(session: AnySession, ids: Sequence[int]) -> None:
+    """Copies the clicks of these links to where lists order by them. Does not commit."""
+    session.connection().execute(COPY_SOME, {"ids": list(ids)})
+
+
+class ClickCopies:
+    """Copies the clicks of links from the counters to where lists order by them, a moment later.
+
+    On SQLite these are two files, which no transaction spans. A killed process, or a backup of another
+    moment, leaves some copies late, so all are looked at in the beginning.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.late: set[int] = set()
+        self.looked: int | None = 0  # all links are looked at, up to this id by now; None: none need be
+
+    def add(self, ids: Collection[int]) -> None:
+        """Notes that these links were clicked."""
+        if len(self.late) + len(ids) > MAX_LATE:
+            self.late.clear()
+            self.looked = 0
+        else:
+            self.late.update(ids)
+
+    def step(self) -> bool:
+        """Copies some, and returns whether more are late."""
+        some = sorted(self.late)[:MAX_COPIED]
+        if not some and self.looked is None:
+            return False
+        with Session(self.engine) as session:
+            begin_write(session)
+            copy_clicks(session, some)
+            self.looked = self.look(session, self.looked)
+            session.commit()
+        self.late.difference_update(some)
+        return bool(self.late) or self.looked is not None
+
+    def look(self, session: Session, after: int | None) -> int | None:
+        """Copies what is late of the next links. Returns the last one's id; None after the last of all."""
+        if after is None:
+            return None
+        id_ = LinkClicks.link_id
+        some = select(id_).where(id_ > after).order_by(id_).limit(LOOKED_AT).subquery()
+        last: int | None = session.scalar(select(func.max(some.c.link_id)))
+        if last is not None:
+            session.connection().execute(COPY_RANGE, {"first": after + 1, "last": last})
+        return last

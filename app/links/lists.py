@@ -1,22 +1,26 @@
 """Filters and orders of the list of links."""
 
-# see docs/decisions/2026-11-20-lists-of-links.md
+# see docs/decisions/2026-11-29-lists-by-plain-sql.md
 from __future__ import annotations
 
 import re
 
-from sqlalchemy import ColumnElement, select
+from sqlalchemy import ColumnElement, and_, column, func, or_, select, table, text
 from sqlalchemy.orm import InstrumentedAttribute
 
-from app.input.counted_order import CountedRows
+from app.core.extensions import db
 from app.input.forms import MAX_ID
 from app.input.listing import Listing, one_of, until
 from app.input.params import QueryParams
 from app.input.parsers import parse_boolean, parse_datetime, parse_integer
-from app.links.bitmaps.tables import BITMAPS
-from app.links.clicks import CLICKS, COUNTS, IN_ORDER, OF_RANGE, clicked_links, clicks_of, joined
-from app.links.models import Link, LinkTag, link_block, link_pixel
+from app.links.models import Link, LinkClicks, LinkTag, link_pixel
 from app.links.search_text import SEARCHED, folded
+
+# SQLite's full-text index of `search_text` and `search_notes`, by parts of three letters; triggers keep it
+INDEX = table("link_search", column("rowid"))
+MATCHES = text("link_search MATCH :words")
+LEAST_INDEXED, MOST_INDEXED = 3, 64  # letters of a word; of a longer one the index is asked for the beginning
+MAX_CANDIDATES = 20_000  # links that the index names: of more, their texts are read in the list's order
 
 
 def searched(text: str, params: QueryParams) -> ColumnElement[bool]:
@@ -39,6 +43,20 @@ def noted(text: str) -> ColumnElement[bool]:
 def literal(text: str) -> str:
     """The text as the searched columns have it, escaped for LIKE with `/`."""
     return re.sub(r"[%_/]", r"/\g<0>", folded(text))
+
+
+def by_index(words: str, *found: ColumnElement[bool]) -> ColumnElement[bool]:
+    """Links that meet one of these conditions on their texts. On SQLite the texts of only those are read that
+    the index names, where these are few. (PostgreSQL's index serves the conditions themselves.)"""
+    either, wanted = or_(*found), folded(words)[:MOST_INDEXED]
+    is_sqlite = db.session.connection().dialect.name == "sqlite"
+    if not is_sqlite or len(wanted) < LEAST_INDEXED or "\0" in wanted:
+        return either
+    quoted = MATCHES.bindparams(words='"{}"'.format(wanted.replace('"', '""')))
+    named = select(INDEX.c.rowid).where(quoted)
+    some = select(func.count()).select_from(named.limit(MAX_CANDIDATES + 1).subquery())
+    is_many = (db.session.scalar(some) or 0) > MAX_CANDIDATES
+    return either if is_many else and_(Link.id.in_(named), either)
 
 
 def is_known_column(text: str, params: QueryParams) -> None:  # noqa: ARG001  `search` itself uses it
@@ -67,7 +85,7 @@ def has_tag(text: str, params: QueryParams) -> ColumnElement[bool]:  # noqa: ARG
 LISTING = Listing(
     model=Link,
     filters={
-        "search": searched,
+        "search": lambda text, params: by_index(text, searched(text, params)),
         "search_by": is_known_column,
         "type": of_type,
         "is_enabled": lambda text, params: Link.is_enabled.is_(parse_boolean(text)),  # noqa: ARG005
@@ -82,12 +100,8 @@ LISTING = Listing(
         "link_id": Link.id,
         "datetime": Link.datetime,
         "last_datetime": Link.last_datetime,
-        "clicks": IN_ORDER,
+        "clicks": LinkClicks.clicks,
         "url": Link.url,
     },
-    beside={"clicks": joined},
-    counted={"clicks": CountedRows(clicked_links, CLICKS == 0, COUNTS, OF_RANGE, clicks_of, "clicks")},
-    bitmaps=BITMAPS,
-    blocks=link_block,
-    elsewhere=("pixel_id", "tag"),
+    keys={"clicks": LinkClicks.link_id},
 )

@@ -40,14 +40,6 @@ link_pixel = Table(
     Column("link_id", ForeignKey("link.id", ondelete="CASCADE"), primary_key=True),
     Column("pixel_id", ForeignKey("pixel.id", ondelete="CASCADE"), primary_key=True, index=True),
 )
-# how many links a workspace has in each block of ids (app/input/blocks.py); triggers keep it
-link_block = Table(
-    "link_block",
-    Base.metadata,
-    Column("workspace_id", Id, primary_key=True, autoincrement=False),
-    Column("block", Id, primary_key=True, autoincrement=False),
-    Column("size", Integer, nullable=False),
-)
 TO_HANDLER = ForeignKey("notification_handler.id", ondelete="CASCADE")
 link_notification_handler = Table(
     "link_notification_handler",
@@ -60,14 +52,16 @@ link_notification_handler = Table(
 LONGEST_REASON = 512
 
 
-# what lists filter by and their pages are told by, of which a link has a few bytes: see
-# docs/decisions/2026-11-26-indexes-of-long-lists.md
+# what lists filter by, of which a link has a few bytes. It follows the value of each order in its index, so
+# that a page is found, and what a filter finds is counted, without reading the links:
+# docs/decisions/2026-11-29-lists-by-plain-sql.md
 FILTERED = (
-    *("workspace_id", "id", "is_enabled", "project_id", "domain_id", "targeting_type"),
-    *("schedule", "start_date", "end_date", "clicks_limit", "clicks_limit_confirmation_is_enabled"),
-    *("sensitive_content", "app_linking_is_enabled", "cloaking_is_enabled", "datetime"),
+    *("is_enabled", "project_id", "domain_id", "targeting_type", "schedule", "start_date", "end_date"),
+    *("clicks_limit", "clicks_limit_confirmation_is_enabled", "sensitive_content"),
+    *("app_linking_is_enabled", "cloaking_is_enabled"),
 )
 NULLS_FIRST = {"last_datetime": "NULLS FIRST"}  # as lists have them; SQLite always does
+PASSWORD = text("password_hash IS NOT NULL")
 BATCHED = text("batch IS NOT NULL")
 STARTS, ENDS = text("start_due IS NOT NULL"), text("end_due IS NOT NULL")
 
@@ -76,10 +70,15 @@ class Link(db.Model):
     """A short link and all its settings. Columns have the contract's names."""
 
     __table_args__ = (
-        Index(None, "workspace_id", "url", "id"),
-        Index(None, "workspace_id", "datetime", "id"),
-        Index(None, "workspace_id", "last_datetime", "id", postgresql_ops=NULLS_FIRST),
-        Index("ix_link_filtered", *FILTERED),
+        Index("ix_link_by_url", "workspace_id", "url", "id", *FILTERED, "datetime"),
+        Index("ix_link_by_datetime", "workspace_id", "datetime", "id", *FILTERED),
+        Index(
+            "ix_link_by_last_datetime",
+            *("workspace_id", "last_datetime", "id", *FILTERED, "datetime"),
+            postgresql_ops=NULLS_FIRST,
+        ),
+        Index("ix_link_by_id", "workspace_id", "id", *FILTERED, "datetime"),
+        Index("ix_link_password", "workspace_id", "id", sqlite_where=PASSWORD, postgresql_where=PASSWORD),
         Index("ix_link_start_due", "start_due", sqlite_where=STARTS, postgresql_where=STARTS),
         Index("ix_link_end_due", "end_due", sqlite_where=ENDS, postgresql_where=ENDS),
         {"sqlite_autoincrement": True},  # an id is never used again: clicks.db knows links by it alone
@@ -229,6 +228,24 @@ class LimitCounter(db.Model):
     link_id: Mapped[int] = mapped_column(
         ForeignKey("link.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
     )
+    clicks: Mapped[int] = mapped_column(Id)
+
+
+class LinkClicks(db.Model):
+    """The clicks by which lists order a link: a copy, which the worker keeps (`app/links/clicks.py`).
+
+    A trigger adds the row with the link, so that a list in this order has all links.
+    """
+
+    __table_args__ = (
+        Index(None, "workspace_id", "clicks", "link_id"),
+        {"info": {"is_trashed": False, "transient": True}},
+    )
+
+    link_id: Mapped[int] = mapped_column(
+        ForeignKey("link.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    workspace_id: Mapped[int] = mapped_column(Id)
     clicks: Mapped[int] = mapped_column(Id)
 
 

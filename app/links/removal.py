@@ -21,6 +21,7 @@ from app.events.drafts import record_purge
 from app.links import previous_uploads, uploads
 from app.links.aliases import HELD, claim, claim_random, key_of
 from app.links.change_events import record_changes
+from app.links.clicks import copy_clicks
 from app.links.favicon_requests import request_icons
 from app.links.history import PICTURES, note
 from app.links.invalidation import place_of, replan
@@ -107,6 +108,7 @@ def restore(trashed: Trashed, changes: dict[str, Any] | None = None) -> Link:
     require_domain(trashed.workspace_id, row)
     trashed.rows = {**trashed.rows, KIND: [row]}
     link: Link = trash.put_back([trashed], Link)[0]
+    copy_clicks(db.session, [link.id])
     if "url" in changes and not changes["url"]:
         claim_random([link])
     else:
@@ -135,6 +137,7 @@ def restore_many(trashed: Sequence[Trashed]) -> tuple[list[Link], list[Trashed]]
     or not usable."""
     stuck = {one.id for one in trashed if is_taken(one) or is_homeless(one)}
     links = trash.put_back([one for one in trashed if one.id not in stuck], Link)
+    copy_clicks(db.session, [link.id for link in links])
     for link in links:
         claim(link)
         bring_pictures_back(link)

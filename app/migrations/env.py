@@ -13,6 +13,8 @@ from app.core.database import CLICKS, Base, prepare_engine
 from app.operations.database import keep_triggers, require_both_files
 from app.operations.owner import make_data_dir, run_as_owner
 
+SEARCH = "link_search"  # SQLite's full-text index of links, with tables that SQLite makes itself
+TRIGRAMS = "ix_link_search"  # PostgreSQL's, if it has the extension
 PARTITIONS = "click_"  # of single clicks, made and dropped by app/analytics/partitions.py
 
 settings: Settings = current_app.config["WAYPOST"]
@@ -26,12 +28,15 @@ def ours(name: str | None, kind: str, parents: Any) -> bool:
     """Leave alone what is not ours in a shared PostgreSQL, and partitions; SQLite has no other schema."""
     if kind == "table" and parents["schema_name"] == CLICKS:
         return not (name or "").startswith(PARTITIONS)
+    if kind == "table" and (name or "").startswith(SEARCH):
+        return False
     return name in {None, CLICKS} if kind == "schema" else True
 
 
-def is_compared(item: Any, _name: str | None, kind: str, _is_reflected: bool, _other: Any) -> bool:
-    """Leave alone indexes that have nulls first: Alembic takes those of PostgreSQL for other ones."""
-    return kind != "index" or not item.dialect_kwargs.get("postgresql_ops")
+def is_compared(item: Any, name: str | None, kind: str, _is_reflected: bool, _other: Any) -> bool:
+    """Leave alone PostgreSQL's index of trigrams, and indexes that have nulls first: Alembic takes those of
+    PostgreSQL for other ones."""
+    return kind != "index" or (name != TRIGRAMS and not item.dialect_kwargs.get("postgresql_ops"))
 
 
 def render_item(kind: str, item: Any, autogen_context: Any) -> str | Literal[False]:  # noqa: ARG001  alembic's signature

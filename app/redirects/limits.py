@@ -28,7 +28,6 @@ from app.core.errors import StoreDown
 from app.core.patience import LIMITED
 from app.journal.codec import NEWEST
 from app.journal.segments import directory_of
-from app.links.bitmaps.storage import mark
 from app.links.clicks import LIMIT_COUNTER
 from app.notifications.events import raise_limit_reached
 from app.redirects import signed_tokens
@@ -198,7 +197,6 @@ def passes(connection: Connection, ticket: Ticket) -> bool:
     connection.execute(WRITE, {"version": NEWEST, "line": ticket.line})
     if taken.clicks_limit is not None and taken.clicks + ticket.journaled >= taken.clicks_limit:
         raise_limit_reached(connection, ticket.link_id, clicks_limit=taken.clicks_limit)
-        mark(connection, ticket.link_id)  # its state is another one
     return True
 
 

@@ -105,12 +105,7 @@ BOUNDS: dict[str, str | int] = {
     "accounts/ownership.py columns_query_of": CODE,
     "core/database.py read_columns": CODE,
     "input/listing.py columns_by_ids": CODE,
-    "input/ranged_order.py self.live": "at most MOST_LIVE blocks of one page",
-    "jobs/link_bitmaps.py self.complete": "workspaces with long lists",
-    "jobs/link_bitmaps.py self.rounds": "the same",
-    "jobs/link_bitmaps.py self.bounds_due": "the same",
-    "jobs/link_bitmaps.py self.blocks_due": "the same",
-    "links/bitmaps/contents.py rules_of": 1024 * 1000,
+    "links/clicks.py self.late": 100_000 * 100,  # ids of links, as a set has them
     "analytics/sharing/services.py _uses": "numbers of addresses that exist, at most MAX_COUNTED",
     "analytics/sharing/services.py _written": "the same",
     "geo/names.py continent_codes": CODE,

@@ -8,20 +8,19 @@ from dataclasses import replace
 from sqlalchemy import ColumnElement, select
 
 from app.core import clock
-from app.dashboard.links.search import find_blocks, find_words
-from app.dashboard.links.states import STATES, state_word
+from app.dashboard.links.search import find_words
+from app.dashboard.links.states import STATES, state_conditions
 from app.input.forms import MAX_ID
 from app.input.listing import one_of
 from app.input.params import QueryParams
 from app.input.parsers import parse_integer
 from app.links import lists
-from app.links.bitmaps.tables import BITMAPS
 from app.links.models import Link, link_notification_handler
 from app.links.options import RULES
 
 
 def in_state(text: str, params: QueryParams) -> ColumnElement[bool]:  # noqa: ARG001
-    return state_word(clock.now()) == one_of(list(STATES))(text)
+    return state_conditions(clock.now())[one_of(list(STATES))(text)]
 
 
 def has_rule(text: str, params: QueryParams) -> ColumnElement[bool]:  # noqa: ARG001
@@ -38,10 +37,4 @@ OWN = {"search": find_words, "state": in_state, "rule": has_rule, "handler_id": 
 # `state` says more than `is_enabled`
 SHARED = {name: read for name, read in lists.LISTING.filters.items() if name != "is_enabled"}
 SEVERAL = ("state", "rule", "project_id", "domain_id", "tag", "pixel_id", "handler_id")
-LISTING = replace(
-    lists.LISTING,
-    filters={**SHARED, **OWN},
-    several=SEVERAL,
-    bitmaps=BITMAPS._replace(searched={"search": find_blocks}),
-    elsewhere=(*lists.LISTING.elsewhere, "handler_id"),
-)
+LISTING = replace(lists.LISTING, filters={**SHARED, **OWN}, several=SEVERAL)

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from sqlalchemy import Case, case
+from sqlalchemy import ColumnElement, and_, true
 
 from app.i18n.messages import lazy_gettext as _l
 from app.links.clicks import CLICKS
@@ -58,17 +58,22 @@ def state_of(link: Link, clicks: int, now: dt.datetime, is_failing: bool = False
     return FAILING if is_failing else ACTIVE
 
 
-def state_word(now: dt.datetime) -> Case[str]:
-    """The same as `state_of` in SQL: one of the keys of STATES."""
-    return case(
-        (~Link.is_enabled, "off"),
-        (Link.schedule & (Link.start_date > now), "scheduled"),
-        (Link.schedule & (Link.end_date <= now), "ended"),
+def state_conditions(now: dt.datetime) -> Mapping[str, ColumnElement[bool]]:
+    """The same as `state_of` in SQL, for each of the keys of STATES. As conditions of their own, PostgreSQL
+    knows that most links meet that for active ones."""
+    reasons = {
+        "off": ~Link.is_enabled,
+        "scheduled": Link.schedule & (Link.start_date > now),
+        "ended": Link.schedule & (Link.end_date <= now),
         # tested first, so that the clicks of links without a limit are not read
-        (Link.clicks_limit.is_not(None) & (Link.clicks_limit <= CLICKS), "limit"),
-        (IS_FAILING, "failing"),
-        else_="active",
-    )
+        "limit": Link.clicks_limit.is_not(None) & (Link.clicks_limit <= CLICKS),
+        "failing": IS_FAILING,
+    }
+    found, others = {}, list[ColumnElement[bool]]()
+    for name, reason in reasons.items():
+        found[name] = and_(*others, reason)
+        others.append(reason.is_not(true()))  # unlike NOT, this is true where a value is missing
+    return found | {"active": and_(*others)}
 
 
 class Mark(NamedTuple):

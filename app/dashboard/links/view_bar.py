@@ -11,7 +11,7 @@ from app.dashboard.links.filters import LISTING
 from app.dashboard.links.rows import COLUMNS
 from app.dashboard.shared import list_params
 from app.dashboard.shared.list_params import ListParams
-from app.input.list_reading import NOT
+from app.input.listing import NOT
 from app.links.models import SavedView
 from app.links.saved_views import views_of
 from app.web.body import parse_query

@@ -14,8 +14,7 @@ from app.dashboard.shared.workspace import workspace_id
 from app.i18n import digits
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
-from app.input.list_reading import NOT
-from app.input.listing import DEFAULT_SIZE, SIZES, Listing, Page, find_page
+from app.input.listing import DEFAULT_SIZE, NOT, SIZES, Listing, Page, find_page
 from app.input.params import Several, values_of
 from app.web.body import parse_query, read_list_query
 
@@ -25,7 +24,7 @@ COLUMNS, NONE = "columns", "none"
 RESERVED = {"endpoint", "_anchor", "_external", "_method", "_scheme"}  # those of `url_for` itself
 START = "rows"  # the id of the list: there a new page of it begins, with the focus
 NO_COLUMNS: Columns = {}
-COUNT_SECONDS = 0.1  # how long what a search of a very long list finds is counted, beyond its page
+MAX_COUNTED = 10_000  # rows of a list; if there are more, it says `10,000+`
 MAX_PAGE_SIZE = 250  # rows of a page; the API's lists have up to 1,000
 ORDER_WORDS = {
     "last_datetime": _l("Last edit"),
@@ -159,11 +158,8 @@ def list_context(
 
 
 def total_of(page: Page[Any]) -> str:
-    """`1,234`; `1,200+` where no more were counted: two digits are enough then."""
-    if page.is_all:
-        return digits(page.total)
-    unit = 10 ** max(0, len(str(page.total)) - 2)
-    return f"{digits(page.total // unit * unit)}+"
+    """`1,234`, or `10,000+` where no more were counted."""
+    return digits(page.total) if page.is_counted else f"{digits(MAX_COUNTED)}+"
 
 
 def sizes(params: ListParams) -> list[tuple[str, str]]:
@@ -176,7 +172,7 @@ def find(listing: Listing[Any], params: Mapping[str, str]) -> tuple[Page[Any], S
     """The page of rows, newest first by default; for invalid parameters an empty page and the errors."""
     try:
         wanted = {"order_type": "DESC", **params}
-        return find_page(listing, workspace_id(), wanted, count_seconds=COUNT_SECONDS), ()
+        return find_page(listing, workspace_id(), wanted, counted=MAX_COUNTED), ()
     except Invalid as invalid:
         return Page([], 1, DEFAULT_SIZE, 0), invalid.errors
 

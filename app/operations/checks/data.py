@@ -31,6 +31,10 @@ RESTORE = (
     "Stop Waypost and restore a backup: ./waypost restore --force PATH. The damaged files are moved aside,"
     " and stay for inspection."
 )
+TRIGRAMS = (
+    "CREATE EXTENSION IF NOT EXISTS pg_trgm;"
+    " CREATE INDEX ix_link_search ON link USING gin (search_text gin_trgm_ops, search_notes gin_trgm_ops);"
+)
 LATE_SECONDS = 60
 SHOWN = 5
 
@@ -97,7 +101,12 @@ def file_findings(path: Path, data_dir: Path) -> Iterator[Finding]:
         yield ok(f"{path.name} is intact.")
 
 
-def migrations_check(_settings: Settings) -> Iterator[Finding]:
+def migrations_check(settings: Settings) -> Iterator[Finding]:
+    if not settings.is_sqlite and db.session.scalar(text("SELECT to_regclass('ix_link_search')")) is None:
+        yield warning(
+            "PostgreSQL has no index for searches, so each reads all links: pg_trgm could not be installed.",
+            f"Run in the database, as a user that may: {TRIGRAMS}",
+        )
     if database.is_current():  # raises ClickException where a newer version has migrated it
         yield ok("All migrations are applied.")
     else:

@@ -32,10 +32,8 @@ from app.core.extensions import db
 from app.import_export import archives
 from app.import_export.files import sweep
 from app.import_export.models import Archive, FilePart, LinkImport
-from app.input.blocks import BLOCK_BITS
 from app.jobs.maintenance import prune_changes
 from app.journal.segments import directory_of
-from app.links.bitmaps import upkeep
 from app.links.models import DestinationCheck, Favicon, LimitCounter, Link, PlanChange, SavedView
 from app.links.notification_dispatch import tell
 from app.notifications.events import ENDED, raise_event
@@ -243,7 +241,6 @@ def fill(session: Session, settings: Settings, factory: Factory, user: User) -> 
     )
     session.merge(LimitCounter(link_id=first.id, clicks=3))
     session.commit()
-    upkeep.make_bitmaps(session, access.workspace_id, [first.id >> BLOCK_BITS])
     session.execute(
         update(Link).where(Link.id == first.id).values(last_datetime=now() - dt.timedelta(days=9))
     )
