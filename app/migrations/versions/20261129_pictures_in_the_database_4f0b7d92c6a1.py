@@ -1,7 +1,7 @@
 """contents of pictures are in the database
 
 Revision ID: 4f0b7d92c6a1
-Revises: 9d4c7a1e52b6
+Revises: 3d7c0f92b8e4
 """
 
 import click
@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "4f0b7d92c6a1"
-down_revision = "9d4c7a1e52b6"
+down_revision = "3d7c0f92b8e4"
 branch_labels = None
 depends_on = None
 
