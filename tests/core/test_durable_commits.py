@@ -73,7 +73,7 @@ UNSYNCED = {
     "app/analytics/sorted_day.py": "a temporary file",
     "app/operations/backups/snapshot.py": "a copy that is thrown away unless all of it is written and synced",
     "app/operations/database_copy/sqlite_store.py": "a target is checkpointed and synced at its end",
-    "app/rate_limit/file_storage.py": "counts of the last minutes",
+    "app/rate_limit/storages.py": "counts of the last minutes",
 }
 
 
