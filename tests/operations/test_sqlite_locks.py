@@ -41,7 +41,7 @@ from app.operations.database_copy.sqlite_store import SqliteStore
 from app.operations.health import CHECKS, GROUPS, run_group
 from app.operations.metrics import render_metrics
 from app.operations.processes import ForkedProcess
-from app.rate_limit.storages import TableStorage
+from app.rate_limit.storages import FILE, TableStorage
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc/locks is Linux's")
 
