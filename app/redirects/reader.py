@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
@@ -28,6 +29,7 @@ from app.redirects.queries import (
 )
 
 CONNECTIONS = 4  # shared by all threads of a process
+RETRY_SECONDS = 1.0
 
 Row = dict[str, Any]
 Query = Select[*tuple[Any, ...]] | CompoundSelect[*tuple[Any, ...]]
@@ -111,13 +113,16 @@ class DirectReader:
     def values(self, statement: Statement, **values: Any) -> Sequence[Sequence[Any]]:
         """All rows of one statement as the driver returns them. Raises StoreDown.
 
-        A failed read is tried once more, on another connection.
+        A failed read is tried once more, on another connection; not one that took long, for the next would
+        take as long where the database hangs.
         """
-        parameters = statement.parameters(values)
+        parameters, began = statement.parameters(values), time.monotonic()
         try:
             try:
                 return self.run(statement.text, parameters)
             except self.engine.dialect.loaded_dbapi.Error:
+                if time.monotonic() - began > RETRY_SECONDS:
+                    raise
                 return self.run(statement.text, parameters)
         except self.engine.dialect.loaded_dbapi.Error as error:
             note_damage(error, self.data_dir)

@@ -9,7 +9,6 @@ from collections.abc import Callable
 
 import pytest
 import time_machine
-from app.rate_limit.file_storage import FileStorage
 from flask import Flask
 from flask.testing import FlaskClient
 
@@ -17,6 +16,7 @@ from app import create_app
 from app.accounts.models import User
 from app.core.config import Settings
 from app.core.extensions import db
+from app.rate_limit.storages import TableStorage
 from tests.api.shape import problem
 from tests.clients import Api
 
@@ -96,9 +96,9 @@ def test_no_address_is_written(client: FlaskClient, app: Flask) -> None:
 def test_a_count_that_fails_stops_nobody(
     api: Api, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def broken(self: FileStorage, key: str, expiry: int, amount: int = 1) -> int:
+    def broken(self: TableStorage, key: str, expiry: int, amount: int = 1) -> int:
         raise sqlite3.OperationalError("disk I/O error")
 
-    monkeypatch.setattr(FileStorage, "incr", broken)
+    monkeypatch.setattr(TableStorage, "incr", broken)
     assert [left(api) for _ in range(2)] == [5999, 5998]
     assert "counted by this process alone" in caplog.text

@@ -42,6 +42,7 @@ BOUNDS: dict[str, str | int] = {
     "core/wakeups.py topic_by_table": CODE,
     "core/postgresql.py connection_class": CODE,
     "rate_limit/limiter.py self.ends": 10_000 * 250,
+    "rate_limit/storages.py of_psycopg": CODE,
     "audit/failures.py self.counts": 3 * 50 * 2000,
     "audit/failures.py self.ends": 3 * 50 * 2000,
     "core/caches.py max_bytes_by_cache": CODE,

@@ -56,7 +56,7 @@ UNSYNCED = {
     "app/analytics/engine.py": "clicks: the journal keeps them until a checkpoint has synced them",
     "app/analytics/tally.py": "a temporary file",
     "app/operations/backups/snapshot.py": "a copy that is thrown away unless all of it is written and synced",
-    "app/rate_limit/file_storage.py": "counts of the last minutes",
+    "app/rate_limit/storages.py": "counts of the last minutes",
 }
 
 

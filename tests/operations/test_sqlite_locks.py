@@ -15,7 +15,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from app.rate_limit.file_storage import FILE, FileStorage
 from flask import Flask
 from sqlalchemy import create_engine, text
 from sqlalchemy.orm import Session
@@ -41,6 +40,7 @@ from app.operations import database
 from app.operations.health import CHECKS, GROUPS, run_group
 from app.operations.metrics import render_metrics
 from app.operations.processes import ForkedProcess
+from app.rate_limit.storages import FILE, TableStorage
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc/locks is Linux's")
 
@@ -68,7 +68,7 @@ def held(app: Flask, settings: Settings) -> Iterator[Locks]:
     main = create_engine(settings.database_url, **engine_options(settings))
     prepare_engine(main, settings)
     clicks = open_engine(settings)
-    limits = FileStorage(settings.data_dir / FILE)
+    limits = TableStorage(settings)
     limits.acquire_entry("somebody", 3, 600)
     with Session(main) as session, clicks.begin() as counting:
         begin_write(session)
@@ -144,7 +144,7 @@ def open_and_close_connections(_app: Flask, settings: Settings) -> None:
 
 
 def count_by_another_storage(_app: Flask, settings: Settings) -> None:
-    other = FileStorage(settings.data_dir / FILE)
+    other = TableStorage(settings)
     assert other.acquire_entry("another", 3, 600)
     other.close()
 
