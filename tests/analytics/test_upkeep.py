@@ -23,7 +23,7 @@ from app.analytics import upkeep as module
 from app.analytics.ingest import Ingest
 from app.analytics.models import Click
 from app.analytics.periods import DAY_MS
-from app.analytics.rollup_models import LinkValue, OwnerDay, OwnerValue, Seen
+from app.analytics.rollup_models import LinkValue, OwnerDay, Seen
 from app.analytics.scope import add_counts
 from app.analytics.statistics import (
     StatisticsQuery,
@@ -428,18 +428,6 @@ def test_late_clicks_with_one_filter_are_added(
         if each.type in {"overview", "country_code"}:
             counted = plain([*visits, *late], each).rows(each.type)
             assert answers(session, [each])[0].rows == counted, each.type
-
-
-def test_nothing_is_done_before_old_rows_are_in_the_sums(
-    write: Callable[[list[Visit]], None], upkeep: Upkeep, tables: Tables, visits: list[Visit]
-) -> None:
-    write(visits)
-    with tables.engine.begin() as connection:
-        connection.exec_driver_sql(
-            f"INSERT INTO {prefix(tables)}position (name, counters_offset, rows_offset) VALUES ('roll-ups', 0, 9)"
-        )
-    assert not upkeep.step(LATER)
-    assert tables.all(OwnerValue) == []
 
 
 def test_what_is_due_is_found_by_an_index(session: scoped_session[Session]) -> None:

@@ -38,17 +38,19 @@ def copy_clicks(engine: Engine, server: ClickHouse, owners: Mapping[int, int]) -
     finish_pruning(engine)
     done = 0
     with reading(engine) as connection:
-        for rows in connection.execute(single_clicks()).partitions(BATCH_SIZE):
-            insert_clicks(connection, server, rows, done)
-            done += len(rows)
-            yield done
-        pruned = {(row.user_id, row.day) for row in connection.execute(pruned_days())}
-        for table in ROLL_UPS if pruned else ():
-            for rows in connection.execute(select(table)).partitions(BATCH_SIZE):
-                if found := roll_ups(connection, table, rows, owners, pruned):
-                    server.insert("day", DAY_COLUMNS, found, f"copy:{done}")
+        with connection.execute(single_clicks()) as found:
+            for rows in found.partitions(BATCH_SIZE):
+                insert_clicks(connection, server, rows, done)
                 done += len(rows)
                 yield done
+        pruned = {(row.user_id, row.day) for row in connection.execute(pruned_days())}
+        for table in ROLL_UPS if pruned else ():
+            with connection.execute(select(table)) as found:
+                for rows in found.partitions(BATCH_SIZE):
+                    if some := roll_ups(connection, table, rows, owners, pruned):
+                        server.insert("day", DAY_COLUMNS, some, f"copy:{done}")
+                    done += len(rows)
+                    yield done
     server.work(
         "INSERT INTO quarter SELECT user_id, link, is_bot, quarter, pageviews FROM day"
         f" WHERE shelf = {COPIED} AND dimension = 0"
