@@ -16,7 +16,7 @@ from app.i18n.messages import lazy_gettext as _l
 MAX_LINE = 2_000_000  # characters; all fields of a link take less than half of it
 BLOCK = 1 << 16
 MAX_BROKEN = 1_000  # unreadable values: each may cost another reading of the same MAX_LINE characters
-MAX_STEPS = 200_000  # tags, keys or statements that are skipped between two links
+MAX_STEPS = 200_000  # tags or keys that are skipped between two links
 NOTHING = _l("Much of this file can't be used, so reading stops here.")
 TOO_LONG = _l("This has more than %(most)s characters.", most=lazy_digits(MAX_LINE))
 
