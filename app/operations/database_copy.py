@@ -5,7 +5,7 @@ rows, and a checksum that does not depend on their order. The copy is whole or n
 of it in one transaction, and SQLite's files are in a folder of their own until they are complete.
 """
 
-# see docs/decisions/2026-11-25-moving-to-another-database.md
+# see docs/decisions/2026-11-29-moving-to-another-database.md
 from __future__ import annotations
 
 import hashlib

@@ -1,5 +1,6 @@
 """Secret keys of a backup: which ones it needs, and where a restore finds them."""
 
+# see docs/decisions/2026-11-22-backups-and-the-secret-key.md
 from __future__ import annotations
 
 from collections.abc import Sequence
