@@ -44,7 +44,8 @@ ORDER_TYPES = ("ASC", "DESC")
 MAX_VALUES = 50  # of one filter: each is a condition of the query
 NOT = "not"  # the parameter with the names of the filters whose values a row must not have
 SEARCH = "search"
-SEARCH_SECONDS = 5.0
+SHORT_WORD = 2  # letters: no index has words of so few
+SEARCH_SECONDS = 5.0  # for these
 MAX_SORTED = 100_000  # rows, sorted by a value of another table; beyond that its index is walked along,
 MAX_UNSORTED = 1000  # also for a page that does not skip more rows than these
 
@@ -125,8 +126,9 @@ def find_page(
 
 @contextmanager
 def bound_search(params: QueryParams) -> Iterator[None]:
-    """Ends a search that takes too long: one without an index reads all rows. Raises Invalid then."""
-    if not params.get(SEARCH):
+    """Ends a search for short words that takes too long: it reads all rows. Raises Invalid then."""
+    longest = max(map(len, params.get(SEARCH, "").split()), default=SHORT_WORD + 1)
+    if longest > SHORT_WORD:
         yield
         return
     try:
@@ -161,7 +163,7 @@ class ListQuery:
         if counted and total > counted and is_sorted:
             total = self.count()
         elif counted and total > counted:
-            found = self.in_order(self.is_rising, inf).limit(size + 1).offset(skipped)
+            found = self.in_order(self.is_rising, skipped, inf).limit(size + 1).offset(skipped)
             ids = db.session.scalars(found).all()
             if len(ids) > size:
                 return ids[:size], max(total, skipped + len(ids)), False
@@ -184,11 +186,11 @@ class ListQuery:
             return []
         is_near = skipped <= total // 2
         skipped = skipped if is_near else total - skipped - size
-        found = self.in_order(self.is_rising if is_near else not self.is_rising, total)
+        found = self.in_order(self.is_rising if is_near else not self.is_rising, skipped, total)
         ids = db.session.scalars(found.limit(size).offset(skipped)).all()
         return ids if is_near else ids[::-1]
 
-    def in_order(self, is_rising: bool, total: float) -> Select[int]:
+    def in_order(self, is_rising: bool, skipped: int, total: float) -> Select[int]:
         """The ids sorted by the column, nulls lowest on every database, then by id, so that pages never
         overlap."""
         id_, key = self.listing.model.id, self.listing.keys.get(self.order)
@@ -198,8 +200,10 @@ class ListQuery:
             value = select(value).where(key == id_).scalar_subquery()
         elif key is not None:
             found = select(key).where(value.class_.workspace_id == self.workspace_id)
-            if self.conditions:
+            if self.conditions and skipped <= MAX_UNSORTED:
                 found = found.where(exists().where(id_ == key, *self.conditions))
+            elif self.conditions:  # `+ 0` has SQLite walk along the index, and not begin with these rows
+                found = found.where((key + 0).in_(select(id_).where(*self.matching)))
             id_ = key
         by_id = id_.asc() if is_rising else id_.desc()
         if value is None:
