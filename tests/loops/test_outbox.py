@@ -14,7 +14,7 @@ from app.accounts.models import PasswordRequest, User
 from app.core.clock import now
 from app.core.config import Settings
 from app.core.leases import precise_now
-from app.jobs import confirmations, password_resets
+from app.jobs import mails
 from app.jobs.worker import WorkerThreads
 from app.links import notification_dispatch, schedule_events
 from app.links.models import Link
@@ -82,7 +82,7 @@ def test_a_forgotten_password(
 ) -> None:
     session.add_all(PasswordRequest(email=user.email) for user in (alice, bob))
     session.commit()
-    throw(password_resets.SecurityMail, "new_password", lambda _self, user, _token: user.email == alice.email)
+    throw(mails.SecurityMail, "new_password", lambda _self, user, _token: user.email == alice.email)
     ask(beside, "forgotten passwords")
     session.rollback()
     assert [row.email for row in session.scalars(select(SystemEmail))] == [bob.email]
@@ -94,7 +94,7 @@ def test_a_confirmation(session: Session, beside: WorkerThreads, throw: Any, two
     session.execute(update(NotificationHandler).values(confirmation_due=OLD))
     session.commit()
     first, second = session.scalars(select(NotificationHandler.id).order_by(NotificationHandler.id)).all()
-    throw(confirmations, "post_confirmation", lambda _session, handler, _site: handler.id == first)
+    throw(mails, "post_confirmation", lambda _session, handler, _site: handler.id == first)
     assert ask(beside, "confirmations")
     assert not ask(beside, "confirmations"), "it is backed off"
     session.rollback()

@@ -23,7 +23,7 @@ from app.accounts.models import User
 from app.accounts.workspaces import access_of
 from app.core.config import Settings
 from app.core.database import begin_write, prepare_engine
-from app.jobs.confirmations import BY_HANDLER, BY_TARGET, BY_USER, post_confirmations
+from app.jobs.mails import BY_HANDLER, BY_TARGET, BY_USER, post_confirmations
 from app.notifications import confirmation, services, test_send, unsubscribe
 from app.notifications.models import DELIVERED, PENDING, Delivery, NotificationHandler, SystemEmail
 from app.notifications.outbox import deliver
