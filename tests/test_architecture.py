@@ -66,7 +66,7 @@ MAY_BIND = {f"app/operations/{name}.py": {"socket"} for name in ("listening", "p
 # run on granian's event loop
 MAY_BIND |= {
     f"app/http_server/{name}.py": {"asyncio"}
-    for name in ("granian_worker", "dispatcher", "answers", "pauses", "request_bodies", "body_inputs")
+    for name in ("granian_worker", "dispatcher", "answers", "pauses", "request_bodies")
 }
 MAY_BIND["app/cli/web.py"] = {"asyncio", "socket"}
 # ends connections of answers that break off

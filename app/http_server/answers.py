@@ -17,11 +17,14 @@ from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
+from app.core.counters import counters
 from app.http_server.granian_worker import AsgiProtocol
 from app.http_server.pauses import Pauses
 from app.http_server.pools import Pool, RequestJob
 from app.operations.listening import each_connection
 from app.redirects.compiled_link import start_message
+from app.web.paths import OWNERS, first_segment
+from app.web.reserved_paths import is_reserved
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication, WSGIEnvironment
@@ -265,3 +268,22 @@ class StreamStoppedError(Exception):
 async def wait_for_disconnect(proto: AsgiProtocol) -> None:
     while (await proto.receive())["type"] != "http.disconnect":
         pass
+
+
+STATUS_CLASSES = {"2": "2xx", "3": "3xx", "4": "4xx"}
+
+
+def class_of(path: str) -> str:
+    """`redirect` for each path that a link may have, also where the answer is a page or there is no link."""
+    first = first_segment(path)
+    if first in OWNERS:
+        return "api" if first == "api" else "dashboard"
+    return "other" if not first or is_reserved(first) else "redirect"
+
+
+def count_request(path: str, status: str, nanoseconds: int | None = None) -> None:
+    """Count an answer. `nanoseconds` is None for one that was refused before anything was done for it."""
+    kind = class_of(path)
+    counters.add(f"requests {kind} {STATUS_CLASSES.get(status[:1], '5xx')}")
+    if nanoseconds is not None:
+        counters.count_duration(kind, nanoseconds)

@@ -18,9 +18,10 @@ from flask import Flask
 from sqlalchemy.exc import SQLAlchemyError
 from werkzeug.exceptions import ClientDisconnected, RequestEntityTooLarge
 
+from app.accounts.keys import find_key
+from app.api.auth import parse_bearer_token
 from app.core.counters import count_redirect
-from app.http_server.answers import NO_BODY, AsgiAnswer, SentFile, Streams, StreamStoppedError
-from app.http_server.body_inputs import FailedInput, StreamedInput
+from app.http_server.answers import NO_BODY, AsgiAnswer, SentFile, Streams, StreamStoppedError, count_request
 from app.http_server.environ import Environ, build_environ, build_visit_environ, visit_keys
 from app.http_server.granian_worker import AsgiProtocol, Message, Watcher
 from app.http_server.pauses import Pauses
@@ -30,11 +31,11 @@ from app.http_server.request_bodies import (
     BodyCutError,
     BodyTooLargeError,
     BodyTornError,
+    FailedInput,
     Reading,
     RequestBodies,
+    StreamedInput,
 )
-from app.http_server.request_counts import count_request
-from app.http_server.senders import Senders
 from app.rate_limit.limiter import network_of
 from app.redirects.compiled_link import start_message
 from app.redirects.fast_path import FastPath
@@ -64,8 +65,32 @@ POOLS: dict[str, dict[str, Any]] = {
 PAUSING = frozenset({"forms", "pages", "uploads"})
 OPERATORS_POOLS = {"/healthz": "health", "/readyz": "readiness", "/metrics": "metrics"}
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+SIGNED_IN = "_user_id"  # flask-login's key in a session
 
 log = logging.getLogger(__name__)
+
+
+class Senders:
+    """Checks a request's key or session before a large body of it is read.
+
+    Every client can send `Authorization: Bearer x`. Ten MiB are read and stored only for a valid key or
+    session: others get their 401 without their body being read.
+    """
+
+    def __init__(self, app: Flask) -> None:
+        self.app = app
+
+    def is_known(self, environ: Environ) -> bool:
+        """Whether the request has a valid key, or the signed session of a user.
+
+        Waits for the database, and raises its errors. Of a session only the signature is checked here: the
+        application still checks whether it has ended.
+        """
+        with self.app.request_context(dict(environ)) as context:
+            if not is_api(environ["PATH_INFO"]):
+                return context.session is not None and SIGNED_IN in context.session
+            key = parse_bearer_token(environ.get("HTTP_AUTHORIZATION", ""))
+            return key is not None and find_key(key) is not None
 
 
 class Dispatcher:

@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from flask import Flask
 
 from app.core.errors import FieldError
-from app.http_server.answers import send_whole
+from app.http_server.answers import count_request, send_whole
 from app.http_server.environ import Environ
 from app.http_server.granian_worker import AsgiProtocol
-from app.http_server.request_counts import count_request
 from app.i18n.languages import every_language, first_of
 from app.public import answers, csp
 from app.redirects.visitor import LONGEST_LANGUAGES, languages

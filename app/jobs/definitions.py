@@ -13,9 +13,7 @@ from app.core.config import Settings
 from app.events.subscriptions import ending
 from app.import_export.services import tidy
 from app.jobs.backups import scheduled_backups
-from app.jobs.destination_checks import check_destinations
-from app.jobs.domain_checks import check_proofs
-from app.jobs.geo_update import refresh_places
+from app.jobs.outbound import check_destinations, check_proofs, refresh_places
 from app.jobs.reports import make_reports
 from app.jobs.retention import forget_deliveries, forget_mails, forget_redeemed_tickets
 from app.jobs.schedule import Scheduled

@@ -31,11 +31,10 @@ from app.core.patience import WORK
 from app.core.poll_loop import Quiet, quiet_database, take_turns
 from app.events.feed.sequencer import Sequencer
 from app.events.push.pusher import EventPusher
-from app.jobs.confirmations import post_confirmations
 from app.jobs.definitions import jobs_of
 from app.jobs.favicons import FaviconFetcher
+from app.jobs.mails import answer_forgotten, post_confirmations
 from app.jobs.maintenance import WORKER_LOCK, beat, checkpoint, forget_heartbeat, prune_changes
-from app.jobs.password_resets import answer_forgotten
 from app.jobs.salt_sharing import SaltSharer
 from app.jobs.schedule import Scheduler
 from app.jobs.subprocesses import Archiver, Importer
@@ -55,7 +54,7 @@ COPY_SECONDS = 0.5  # between two copies of clicks for the order of lists, each 
 LOOK_SECONDS = 0.2  # between two looks at SQLite's files for the threads beside the ingest
 LONGEST_IDLE = 0.2  # without visits: at 0.05 the polling alone took 7 % of a core
 RETRY_SECONDS, LONGEST_RETRY = 1.0, 30.0
-STAND_BY_SECONDS = 0.1  # the next generation of `serve` has its worker wait, and health says that none runs
+STAND_BY_SECONDS = 0.1  # another worker waits, and health says that none runs
 UPKEEP_EVERY = 4  # steps, where the journal always has more
 LAST_SECONDS = 1.5  # for the work of threads that is under way when the worker is asked to end
 

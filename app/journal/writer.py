@@ -7,26 +7,99 @@ need no lock for that: the system never mixes two appending writes to one open f
 # see docs/decisions/2026-11-20-the-journal.md
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import threading
 import time
 import weakref
+from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 
 from app.core.durable_files import sync_directory
 from app.journal import disk_reserve, segments
-from app.journal.group_sync import GroupSync
 from app.journal.persistent_value import Dropped
-from app.journal.unwritten import FULL, UnwrittenVisits
 
 SEGMENT_BYTES = 16 * 1024 * 1024
 SILENCE_SECONDS = 60
 RETRY_SECONDS = 1.0
 NONE = -1
+MAX_UNWRITTEN_BYTES = 256 * 1024  # of one process: about a thousand visits
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT})  # no space left: for these there is the disk reserve
 
 log = logging.getLogger(__name__)
 journals: weakref.WeakSet[Journal] = weakref.WeakSet()
+
+
+class GroupSync:
+    """Syncs a file for all threads of a process that have written to it.
+
+    Each write gets a ticket once it is done, and `wait` returns when what was written is on disk. The first
+    thread syncs for all that have a ticket by then. The others find it done, or sync for the next group.
+    """
+
+    def __init__(self) -> None:
+        self._tickets = threading.Lock()
+        self._syncing = threading.Lock()
+        self._written = 0
+        self._synced = 0
+
+    def take_ticket(self) -> int:
+        """A ticket for what was written just now."""
+        with self._tickets:
+            self._written += 1
+            return self._written
+
+    def wait(self, ticket: int, sync: Callable[[], object]) -> None:
+        """Return once the ticket's write is on disk. Raises what `sync` raises, OSError if it fails."""
+        with self._syncing:
+            if self._synced < ticket:
+                upto = self._written
+                sync()
+                self._synced = upto
+
+
+class UnwrittenVisits:
+    """Bounded memory for visits that the journal can't take for a while, oldest first.
+
+    Not thread-safe: its journal's lock guards it.
+    """
+
+    def __init__(self, max_bytes: int = MAX_UNWRITTEN_BYTES) -> None:
+        self.max_bytes = max_bytes
+        self.size = 0
+        self._lines: deque[bytes] = deque()
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def add(self, line: bytes) -> bool:
+        """Keep a line; False if there is no room for it."""
+        if self.size + len(line) > self.max_bytes:
+            return False
+        self._lines.append(line)
+        self.size += len(line)
+        return True
+
+    def write(self, write: Callable[[bytes], int], rest_of: Callable[[bytes, int], bytes]) -> None:
+        """Write and forget each line. Stops at a short write; what `write` raises is passed on."""
+        while self._lines:
+            line = self._lines[0]
+            written = write(line)
+            if written != len(line):
+                self._lines[0] = rest_of(line, written)
+                self.size += len(self._lines[0]) - len(line)
+                return
+            self._lines.popleft()
+            self.size -= len(line)
+
+    def clear(self) -> int:
+        """Forget all lines. Returns how many there were."""
+        number = len(self._lines)
+        self._lines.clear()
+        self.size = 0
+        return number
 
 
 class Journal:

@@ -43,7 +43,7 @@ from app.core.database import begin_write
 from app.core.extensions import db
 from app.domains import services as domains
 from app.events.subscriptions import ending
-from app.jobs.password_resets import answer_forgotten
+from app.jobs.mails import answer_forgotten
 from app.links import services as links
 from app.links.trash_purge import empty_trash
 from app.notifications import outbox, unsubscribe

@@ -18,7 +18,7 @@ from app.core.config import Settings
 from app.geo import update as geo_update
 from app.geo import validate as geo_validate
 from app.geo.lookup import GeoDatabase, Location
-from app.jobs.geo_update import refresh_places
+from app.jobs.outbound import refresh_places
 from tests.geo.geo_files import ADDRESS, LONDON, NETWORK, write_geo_file
 from tests.notifications.peers import Peers, Script
 

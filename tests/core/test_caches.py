@@ -82,7 +82,7 @@ BOUNDS: dict[str, str | int] = {
     "jobs/subprocesses.py self.running": "one for each of a fixed number of processes",
     "jobs/schedule.py self.running": "one for each duty",
     "journal/codec.py LIMIT": CODE,
-    "journal/unwritten.py self._lines": 256 * 1024 * 3 // 2,  # lines, and what each takes as an object
+    "journal/writer.py self._lines": 256 * 1024 * 3 // 2,  # lines, and what each takes as an object
     "i18n/in_language.py bare_application": CODE,
     "i18n/languages.py locale_of": CODE,
     "i18n/__init__.py dated_in": 5000 * 1000,

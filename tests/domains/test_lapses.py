@@ -19,7 +19,7 @@ from app.core.errors import Invalid
 from app.core.extensions import db
 from app.domains import lapses, services, verification
 from app.domains.models import Domain
-from app.jobs.domain_checks import check_proofs
+from app.jobs.outbound import check_proofs
 from tests.clients import Api
 from tests.dashboard.conftest import Desk, desk  # noqa: F401
 from tests.domains.conftest import Dns

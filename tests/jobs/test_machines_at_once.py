@@ -18,8 +18,7 @@ from app.core.clock import now
 from app.core.config import Settings
 from app.core.database import engine_options, prepare_engine
 from app.core.error_boundary import boundaries
-from app.jobs.confirmations import post_confirmations
-from app.jobs.password_resets import answer_forgotten
+from app.jobs.mails import answer_forgotten, post_confirmations
 from app.jobs.reports import make_reports
 from app.journal.codec import Visit, encode
 from app.journal.segments import directory_of

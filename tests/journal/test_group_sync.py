@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from app.journal.group_sync import GroupSync
+from app.journal.writer import GroupSync
 
 
 def test_one_sync_is_enough_for_all_who_wrote_before_it() -> None:

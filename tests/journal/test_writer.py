@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from app.journal import disk_reserve, persistent_value, segments, unwritten, writer
+from app.journal import disk_reserve, persistent_value, segments, writer
 from app.journal.codec import Visit, decode, encode
 from app.journal.persistent_value import Dropped
 from app.journal.reader import read
@@ -277,7 +277,7 @@ def test_an_unwritable_journal_keeps_visits_in_memory_and_writes_them_when_it_ca
 def test_what_memory_has_no_room_for_is_dropped_and_counted(
     tmp_path: Path, make_journal: Callable[..., Journal], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(unwritten.UnwrittenVisits.__init__, "__defaults__", (2 * len(line(1)),))
+    monkeypatch.setattr(writer.UnwrittenVisits.__init__, "__defaults__", (2 * len(line(1)),))
     journal = make_journal()
     monkeypatch.setattr(segments, "create", refuse(errno.EROFS))
     assert not any(journal.append(line(number)) for number in (1, 2, 3, 4))

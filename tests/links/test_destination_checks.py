@@ -10,9 +10,9 @@ import pytest
 from sqlalchemy import select, update
 
 from app.core.clock import now
-from app.jobs import destination_checks as jobs_checks
-from app.jobs.destination_checks import check_destinations
+from app.jobs import outbound
 from app.jobs.fair_pool import FairPool, run_fairly
+from app.jobs.outbound import check_destinations
 from app.links import destination_checks, services
 from app.links.models import DestinationCheck, link_notification_handler
 from app.notifications import events
@@ -250,7 +250,7 @@ def test_one_odd_destination_holds_up_no_other(
     real_ask, real_write_down = destination_checks.ask, destination_checks.write_down
     monkeypatch.setattr(destination_checks, "ask", ask)
     monkeypatch.setattr(destination_checks, "write_down", write_down)
-    monkeypatch.setattr(jobs_checks, "errors", type(jobs_checks.errors)("checks", first_seconds=1800.0))
+    monkeypatch.setattr(outbound, "check_errors", type(outbound.check_errors)("checks", first_seconds=1800.0))
     for _ in range(3):
         check_destinations(session, settings)
     rows = {row.link_id: row for row in session.scalars(select(DestinationCheck))}

@@ -13,7 +13,7 @@ from app.accounts.models import PasswordRequest, User
 from app.core.clock import now
 from app.core.config import Settings
 from app.core.leases import precise_now
-from app.jobs import password_resets
+from app.jobs import mails
 from app.jobs.worker import WorkerThreads
 from app.links import notification_dispatch
 from app.notifications import outbox, sender, system_email, waiting
@@ -69,7 +69,7 @@ def test_a_forgotten_password(
 ) -> None:
     session.add_all(PasswordRequest(email=user.email) for user in (alice, bob))
     session.commit()
-    throw(password_resets.SecurityMail, "new_password", lambda _self, user, _token: user.email == alice.email)
+    throw(mails.SecurityMail, "new_password", lambda _self, user, _token: user.email == alice.email)
     ask(beside, "forgotten passwords")
     session.rollback()
     assert [row.email for row in session.scalars(select(SystemEmail))] == [bob.email]

@@ -20,7 +20,7 @@ from sqlalchemy.orm import Session
 from app.accounts.models import User
 from app.core.config import Settings
 from app.core.database import begin_write, prepare_engine
-from app.jobs.confirmations import BY_HANDLER, BY_TARGET, BY_USER, post_confirmations
+from app.jobs.mails import BY_HANDLER, BY_TARGET, BY_USER, post_confirmations
 from app.notifications import confirmation, test_send, unsubscribe
 from app.notifications.models import DELIVERED, PENDING, NotificationHandler
 from app.notifications.outbox import deliver

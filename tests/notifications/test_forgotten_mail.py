@@ -19,7 +19,7 @@ from app.accounts.models import PasswordRequest, User
 from app.core import leases
 from app.core.config import Settings
 from app.core.database import prepare_engine
-from app.jobs import password_resets
+from app.jobs import mails
 from app.notifications import sender
 from app.notifications.models import Delivery
 from app.notifications.sender import Sender
@@ -44,7 +44,7 @@ def connect(settings: Settings) -> Engine:
 
 
 def worker(settings: Settings) -> Sender:
-    feed = lambda session: password_resets.answer_forgotten(session, settings)  # noqa: E731
+    feed = lambda session: mails.answer_forgotten(session, settings)  # noqa: E731
     return Sender(connect(settings), settings, {"feed": feed})
 
 

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from app.accounts.models import User
 from app.core.secret_keys.check import adopt_key, raw_text
 from app.core.secret_keys.ring import current_keys
-from app.jobs.confirmations import post_confirmations
+from app.jobs.mails import post_confirmations
 from app.notifications.delivery import UNREADABLE
 from app.notifications.models import NotificationHandler, SystemEmail
 from tests.clients import Api

@@ -21,7 +21,7 @@ from app.core.config import Settings
 from app.core.database import begin_write
 from app.core.extensions import db
 from app.dashboard.auth.login import settings_of
-from app.jobs.password_resets import answer_forgotten
+from app.jobs.mails import answer_forgotten
 from app.notifications.models import SystemEmail
 from tests.accounts.test_sign_in import is_signed_in, sign_in, token_on
 
