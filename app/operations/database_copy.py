@@ -55,7 +55,14 @@ from app.links import orphan_uploads, previous_uploads, uploads
 from app.operations.database import upgrade_copy
 
 # state that must not outlive its day or its server, or that triggers keep; pictures have a way of their own
-NOT_COPIED = {"daily_salt", "visitor_salt", "rate_limit_count", "link_clicks", "stored_content", "stored_file"}
+NOT_COPIED = {
+    "daily_salt",
+    "visitor_salt",
+    "rate_limit_count",
+    "link_clicks",
+    "stored_content",
+    "stored_file",
+}
 CLICK_ROWS = f"{CLICKS}.click"  # which PostgreSQL keeps in a partition for each month
 DRAFT = ".database-copy-"  # the folder of SQLite's files until they are complete
 BATCH_ROWS, BINARY_BATCH_ROWS = 5000, 20

@@ -1,4 +1,4 @@
-"""Keeps the state that a release leaves, for tests of upgrades: `python -m tests.upgrades.make 0.1.0 v0.1.0`.
+"""Keeps the state that a release leaves, for tests of upgrades: `python -m tests.upgrades.make 1.0.0 v1.0.0`.
 
 The program of that commit seeds an instance on each database, is visited, and is killed while visits wait in its
 journal. It runs with the libraries of this version.
