@@ -6,6 +6,8 @@ RUN := $(VENV)/bin/python -m
 VERSION = $(shell sed -n 's/^VERSION = "\(.*\)"/\1/p' app/core/version.py)
 UV ?= uv
 ARGS ?=
+# byte code is kept, whatever the environment says: each server of a test would compile all sources anew
+export PYTHONDONTWRITEBYTECODE =
 # the tests' own processes; three suit two cores, as tests often wait for a server or a browser
 WORKERS ?= 3
 
