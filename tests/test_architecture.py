@@ -418,7 +418,7 @@ def test_committed_files_name_no_machine_and_no_registry() -> None:
 
 
 def test_a_url_is_found_where_it_is_served(app: Flask) -> None:
-    """The path of each rule is written out in a decorator, so that searching it finds the code."""
+    """The path of each rule is written out, so that searching it finds the code."""
     written = {path for module in MODULES for path in decorated_paths(module)}
     rules = [rule for rule in app.url_map.iter_rules() if rule.endpoint != "static"]  # Flask's own
     # pages of a workspace have a second address, made of the first (app/dashboard/shared/workspace.py)
@@ -428,10 +428,12 @@ def test_a_url_is_found_where_it_is_served(app: Flask) -> None:
 
 
 def decorated_paths(path: Path) -> Iterator[str]:
-    """Paths among the arguments of decorators: `@blueprint.get("/links/<int:id>/qr")`."""
+    """Paths in decorators, `@blueprint.get("/links/<int:id>/qr")`, and of forms, `add_form("/capture", …)`."""
     for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            calls = [call for call in node.decorator_list if isinstance(call, ast.Call)]
+        is_form = isinstance(node, ast.Call) and getattr(node.func, "id", "") == "add_form"
+        if is_form or isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found = [node] if is_form else node.decorator_list
+            calls = [call for call in found if isinstance(call, ast.Call)]
             arguments = [each.value for call in calls for each in call.args if isinstance(each, ast.Constant)]
             yield from (each for each in arguments if isinstance(each, str) and each.startswith("/"))
 

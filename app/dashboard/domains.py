@@ -12,7 +12,7 @@ from flask.typing import ResponseReturnValue
 from app.dashboard.links.rows import own_host
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
-from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords
+from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords, crud_route
 from app.dashboard.shared.form_input import ADDRESSES, complete
 from app.dashboard.shared.form_views import Caution
 from app.dashboard.shared.list_params import Control
@@ -36,10 +36,14 @@ from app.links.totals import LinkTotals, totals_by
 WAYS = {"txt": _l("TXT record"), "file": _l("File")}
 
 
+@crud_route("/domains/", "list")
+@crud_route("/domains/new", "new")
+@crud_route("/domains/<int:id>", "edit")
+@crud_route("/domains/<int:id>/delete", "delete")
 class DomainViews(CrudViews):
     """The pages of domains, and one that explains the verification."""
 
-    name, path = "domains", "/domains/"
+    name = "domains"
     title = _l("Domains")
     intro = _l("Hosts of your own for your short links.")
     search_hint = _l("Search by host")

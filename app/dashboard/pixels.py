@@ -9,7 +9,7 @@ from sqlalchemy import case, func, select
 
 from app.core.extensions import db
 from app.dashboard.links.script_notes import boxed, pixel_notes
-from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords
+from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords, crud_route
 from app.dashboard.shared.list_params import Control
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
@@ -21,10 +21,14 @@ from app.pixels.models import Pixel
 from app.pixels.provider import all_providers
 
 
+@crud_route("/pixels/", "list")
+@crud_route("/pixels/new", "new")
+@crud_route("/pixels/<int:id>", "edit")
+@crud_route("/pixels/<int:id>/delete", "delete")
 class PixelViews(CrudViews):
     """The pages of pixels."""
 
-    name, path = "pixels", "/pixels/"
+    name = "pixels"
     title = _l("Pixels")
     intro = _l("Tracking identifiers of providers, stored once and used on any link.")
     search_hint = _l("Search by name or identifier")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords
+from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords, crud_route
 from app.i18n.messages import lazy_gettext as _l
 from app.links.models import Link
 from app.links.totals import totals_by
@@ -18,10 +18,14 @@ from app.projects.models import Project
 PALETTE = ("#4263eb", "#0b7285", "#2b8a3e", "#e67700", "#c92a2a", "#a61e4d", "#862e9c", "#495057")
 
 
+@crud_route("/projects/", "list")
+@crud_route("/projects/new", "new")
+@crud_route("/projects/<int:id>", "edit")
+@crud_route("/projects/<int:id>/delete", "delete")
 class ProjectViews(CrudViews):
     """The pages of projects."""
 
-    name, path = "projects", "/projects/"
+    name = "projects"
     title = _l("Projects")
     intro = _l("Links that belong together, under a name and a colour.")
     search_hint = _l("Search by name")

@@ -12,7 +12,7 @@ from sqlalchemy import func, select
 from app.core.extensions import db
 from app.core.urls import split_address
 from app.dashboard.handlers.delivery_words import latest_deliveries, state_of
-from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords
+from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords, crud_route
 from app.dashboard.shared.list_params import Control
 from app.dashboard.shared.workspace import may
 from app.events.push import handlers as services
@@ -29,10 +29,14 @@ from app.notifications.transport import all_transports, chosen_transports
 COUNTRIES = "click_filter.countries"
 
 
+@crud_route("/handlers/", "list")
+@crud_route("/handlers/new", "new")
+@crud_route("/handlers/<int:id>", "edit")
+@crud_route("/handlers/<int:id>/delete", "delete")
 class HandlerViews(CrudViews):
     """The pages of notification handlers."""
 
-    name, path = "handlers", "/handlers/"
+    name = "handlers"
     title = _l("Notification handlers")
     intro = _l("Where notifications about your links are sent.")
     search_hint = _l("Search by name")

@@ -15,7 +15,7 @@ from app.dashboard.links.view_bar import VIEW, params_to_show, query_of, read_qu
 from app.dashboard.links.views import FAMILY as LINKS
 from app.dashboard.shared import list_params, rendering
 from app.dashboard.shared.blueprint import blueprint
-from app.dashboard.shared.crud_views import CrudViews, FamilyWords
+from app.dashboard.shared.crud_views import CrudViews, FamilyWords, crud_route
 from app.dashboard.shared.list_params import ListParams
 from app.dashboard.shared.workspace import current_access
 from app.i18n.messages import gettext as _
@@ -29,10 +29,12 @@ from app.links.saved_views import SavedViewForm
 from app.web.body import read_list_query
 
 
+@crud_route("/links/views/new", "new")
+@crud_route("/links/views/<int:id>", "edit")
 class SavedViewPages(CrudViews):
     """The forms of a saved view. Its list is the bar above the links, where each of them ends."""
 
-    name, path, pages = "saved_views", "/links/views/", ("new", "edit")
+    name = "saved_views"
     title = _l("Links")
     words = FamilyWords(
         create=_l("Save view"),

@@ -22,7 +22,7 @@ from app.dashboard.links.rows import COLUMNS, beside_rows, load_addresses, place
 from app.dashboard.links.view_bar import view_bar
 from app.dashboard.shared import form_input
 from app.dashboard.shared.blueprint import blueprint
-from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords
+from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords, crud_route
 from app.dashboard.shared.form_views import Caution, add_form
 from app.dashboard.shared.list_params import Control, ListParams
 from app.dashboard.shared.workspace import current_access
@@ -38,10 +38,14 @@ from app.links.models import Link
 from app.web.body import read_params
 
 
+@crud_route("/links/", "list")
+@crud_route("/links/new", "new")
+@crud_route("/links/<int:id>", "edit")
+@crud_route("/links/<int:id>/delete", "delete")
 class LinkViews(CrudViews):
     """The pages of links, with a preview beside the form, and duplicates."""
 
-    name, path = "links", "/links/"
+    name = "links"
     title = _l("Links")
     intro = _l("Short links and their destinations.")
     search_hint = _l("Search address, destination, title, tags, notes")

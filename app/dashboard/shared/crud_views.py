@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 from flask import Response, current_app, render_template, request, url_for
 from flask.typing import ResponseReturnValue
@@ -18,7 +18,7 @@ from app.core.extensions import db
 from app.dashboard.auth.reauthentication import reauthenticated
 from app.dashboard.shared import list_params, rendering
 from app.dashboard.shared.blueprint import blueprint
-from app.dashboard.shared.form_views import FormView, add_form
+from app.dashboard.shared.form_views import FormView, View, add_form
 from app.dashboard.shared.list_params import Control, ListParams
 from app.dashboard.shared.workspace import current_access, workspace_id
 from app.i18n.messages import gettext as _
@@ -28,6 +28,17 @@ from app.input.listing import Listing, find_page
 from app.input.params import Several
 
 Context = dict[str, Any]
+Views = TypeVar("Views", bound="type[CrudViews]")
+
+
+def crud_route(rule: str, page: str) -> Callable[[Views], Views]:
+    """Class decorator: the path of one page of the rows, "list", "new", "edit" or "delete"."""
+
+    def add(views: Views) -> Views:
+        views.rules = {page: rule, **views.rules}
+        return views
+
+    return add
 
 
 class FamilyWords(NamedTuple):
@@ -47,13 +58,11 @@ class FamilyWords(NamedTuple):
 class CrudViews(FormView):
     """The pages of one kind of row. A subclass says what they are called, and overrides what is its own.
 
-    `services` is the module with `create`, `update` and `delete`. `path` is the address of the list; those of
-    the forms are below it: `new`, `<id>` and `<id>/delete`.
+    `services` is the module with `create`, `update` and `delete`.
     """
 
+    rules: ClassVar[dict[str, str]] = {}  # the path of each page
     name: str  # of the folder of templates, and in endpoints
-    path: str
-    pages: tuple[str, ...] = ("list", "new", "edit", "delete")
     title: str
     intro: str = ""
     search_hint: str = ""
@@ -86,18 +95,18 @@ class CrudViews(FormView):
 
     @classmethod
     def register(cls) -> Self:
-        """Make the views, and add their pages to the blueprint."""
+        """Make the views, and add their pages to the blueprint, each at the path of its `crud_route`."""
         views = cls()
-        path, endpoint = views.path, views.endpoint
-        if "list" in views.pages:
-            blueprint.add_url_rule(path, views.name, views.show_list)
-        if "new" in views.pages:
-            add_form(f"{path}new", endpoint("new"), views.ask_new, views.create)
-        if "edit" in views.pages:
-            add_form(f"{path}<int:id>", endpoint("edit"), views.ask_edit, views.update)
-        if "delete" in views.pages:
-            delete = reauthenticated(views.ask_delete)(views.delete)
-            add_form(f"{path}<int:id>/delete", endpoint("delete"), views.ask_delete, delete)
+        forms: dict[str, tuple[View, View]] = {
+            "new": (views.ask_new, views.create),
+            "edit": (views.ask_edit, views.update),
+            "delete": (views.ask_delete, reauthenticated(views.ask_delete)(views.delete)),
+        }
+        for page, rule in cls.rules.items():
+            if page == "list":
+                blueprint.add_url_rule(rule, views.name, views.show_list)
+            else:
+                add_form(rule, views.endpoint(page), *forms[page])
         return views
 
     def endpoint(self, page: str = "") -> str:
