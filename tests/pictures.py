@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from app.core import stored_files
 from app.core.extensions import db
@@ -41,3 +42,16 @@ def lose(path: str) -> None:
         db.session.commit()
     else:
         (uploads.directory().parent / path).unlink()
+
+
+def overwrite(name: str, content: bytes) -> None:
+    """Put other bytes in place of a served picture's, as an earlier version may have stored them."""
+    if not uploads.is_in_database():
+        (uploads.directory() / name).write_bytes(content)
+        return
+    path = uploads.stored_path(name)
+    stored_files.add(db.session, "uploads/other", content)
+    digest = hashlib.sha256(content).hexdigest()
+    db.session.execute(update(StoredFile).where(StoredFile.path == path).values(digest=digest))
+    stored_files.remove(db.session, ["uploads/other"])
+    db.session.commit()

@@ -221,7 +221,7 @@ BROKEN: dict[str, Broken] = {
         settings={"DATABASE_URL": AWAY},
     ),
     "tables of an older version": Broken(
-        execute("main.db", "UPDATE alembic_version SET version_num = '9d3b7a52e6c1'"),
+        execute("main.db", "UPDATE alembic_version SET version_num = '9d4c7a1e52b6'"),
         (("problem", "migrations", "older than this program"),),
         (("migrations", "of another version"),),
         command=(),

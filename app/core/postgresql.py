@@ -9,7 +9,7 @@ and its own time limits do not run. So three limits of a `Patience` hold togethe
 - **The system's.** Keepalives and `tcp_user_timeout` end a connection whose packets come back no more.
 """
 
-# see docs/decisions/2026-11-25-hanging-databases.md
+# see docs/decisions/2026-11-25-hanging-databases.md, docs/decisions/2026-11-25-poolers-and-pools.md
 from __future__ import annotations
 
 from functools import cache

@@ -1,6 +1,6 @@
 """Filters and orders of the list of links."""
 
-# see docs/decisions/2026-11-29-lists-by-plain-sql.md
+# see docs/decisions/2026-11-20-lists-of-links.md, docs/decisions/2026-11-29-lists-by-plain-sql.md
 from __future__ import annotations
 
 import re

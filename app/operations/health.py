@@ -29,7 +29,7 @@ from app.journal import segments
 from app.journal.segments import directory_of
 from app.operations import database
 from app.operations.metrics import read_journal_state
-from app.operations.revisions import known_revisions, newest_revisions
+from app.operations.revisions import known_revisions, newest_revisions, replaced_revisions
 from app.redirects.request_context import redirect_context
 from app.web.application import settings
 
@@ -69,7 +69,7 @@ def database_check(session: AnySession) -> Check:
 
 def migrations_check(session: AnySession) -> Check:
     found = database.heads_of(session.connection())
-    if found - known_revisions():
+    if found - known_revisions() - replaced_revisions():
         # migrated beside this process, before the restart (docs/upgrade.md)
         return {"ok": True, "detail": "a newer version has brought the tables up to date: restart"}
     is_current = found == newest_revisions()

@@ -291,7 +291,7 @@ def listed(found: dict[str, bytes], name: str) -> dict[str, bytes]:
 
 
 DAMAGED: dict[str, tuple[Callable[[dict[str, bytes]], dict[str, bytes]], str]] = {
-    "of a newer Waypost": (lambda found: changed(found, revisions=["f" * 12]), "A newer Waypost"),
+    "of a newer Waypost": (lambda found: changed(found, revisions=["f" * 12]), "a newer Waypost"),
     "of a newer kind": (lambda found: changed(found, format=4), "A newer Waypost"),
     "of another database": (lambda found: changed(found, database="postgresql"), "on postgresql"),
     "a file that is not listed": (lambda found: {**found, "uploads/x": b"x"}, "'uploads/x'"),

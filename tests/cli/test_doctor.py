@@ -105,7 +105,7 @@ DAMAGES: dict[str, tuple[Damage, str, str]] = {
         "newer Waypost",
     ),
     "an older database": (
-        lambda d: execute(d / "main.db", "UPDATE alembic_version SET version_num = '9d3b7a52e6c1'"),
+        lambda d: execute(d / "main.db", "UPDATE alembic_version SET version_num = '9d4c7a1e52b6'"),
         "migrations",
         "older than this program",
     ),

@@ -126,7 +126,7 @@ BOUNDS: dict[str, str | int] = {
     "public/answers.py sign": CODE,
     "operations/bounded_checks.py self.found": CODE,
     "operations/bounded_checks.py self.runs": CODE,
-    "operations/revisions.py before_each": CODE,
+    "operations/revisions.py read_migrations": CODE,
     "public/csp.py digest_of": CODE,
     "core/encryption.py fernet": CODE,
     "core/secret_keys/ring.py derive": CODE,

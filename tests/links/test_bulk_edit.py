@@ -83,6 +83,7 @@ def test_those_that_fail_stay_as_they_were_and_say_why(
     assert (good.is_enabled, [row.tag for row in good.tag_rows]) == (False, ["new"])
 
 
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)  # where pictures are files
 def test_a_failure_keeps_its_picture(alice: User, make_link: Any, database: str) -> None:
     uploads.directory().mkdir(parents=True, exist_ok=True)
     (uploads.directory() / "kept.png").write_bytes(b"a picture")

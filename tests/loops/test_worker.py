@@ -16,7 +16,7 @@ from tests.loops.conftest import ERRORS, raiser
 from tests.server import wait_for
 
 DUTIES = (
-    *("heartbeat", "checkpoint", "changes of links", "visitors' keys"),
+    *("heartbeat", "checkpoint", "clicks of lists", "changes of links", "visitors' keys"),
     *("copies of pictures", "counts of errors"),
 )
 

@@ -209,7 +209,7 @@ def test_of_two_machines_at_once_one_backs_up(postgres_template: str, tmp_path: 
 @pytest.mark.databases
 def test_doctor_says_what_an_upgrade_would_do(older: str, app: Flask, data_dir: Path, session) -> None:
     said = find(app, "migrations", "upgrade")
-    assert said["migrations"] == [("problem", "The database is older than this program.")]
+    assert ("problem", "The database is older than this program.") in said["migrations"]
     does, backs_up, needs = said["upgrade"]
     assert does[1].startswith("The next start applies 1 migration (")
     assert f"is made in {data_dir}/backups; the last 3 are kept" in backs_up[1]
