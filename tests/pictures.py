@@ -44,6 +44,16 @@ def lose(path: str) -> None:
         (uploads.directory().parent / path).unlink()
 
 
+def place(name: str, content: bytes) -> None:
+    """Store a picture under that name, as an upload does."""
+    if not uploads.is_in_database():
+        uploads.directory().mkdir(parents=True, exist_ok=True)
+        (uploads.directory() / name).write_bytes(content)
+        return
+    stored_files.add(db.session, uploads.stored_path(name), content)
+    db.session.commit()
+
+
 def overwrite(name: str, content: bytes) -> None:
     """Put other bytes in place of a served picture's, as an earlier version may have stored them."""
     if not uploads.is_in_database():

@@ -12,9 +12,10 @@ from app.accounts.workspaces import access_of
 from app.core.errors import FieldError, Invalid
 from app.core.extensions import db
 from app.input.data import RequestData
-from app.links import bulk_edit, services, uploads
+from app.links import bulk_edit, services
 from app.links.bulk_forms import ManyForm
 from app.links.models import Link
+from tests import pictures
 
 pytestmark = pytest.mark.databases
 
@@ -83,11 +84,9 @@ def test_those_that_fail_stay_as_they_were_and_say_why(
     assert (good.is_enabled, [row.tag for row in good.tag_rows]) == (False, ["new"])
 
 
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)  # where pictures are files
-def test_a_failure_keeps_its_picture(alice: User, make_link: Any, database: str) -> None:
-    uploads.directory().mkdir(parents=True, exist_ok=True)
-    (uploads.directory() / "kept.png").write_bytes(b"a picture")
-    (uploads.directory() / "gone.png").write_bytes(b"a picture")
+def test_a_failure_keeps_its_picture(alice: User, make_link: Any) -> None:
+    for name in ("kept.png", "gone.png"):
+        pictures.place(name, b"a picture")
     kept, gone = (make_link(alice, cloaking_opengraph=f"{name}.png") for name in ("kept", "gone"))
 
     def without(link: Link) -> None:
@@ -98,7 +97,7 @@ def test_a_failure_keeps_its_picture(alice: User, make_link: Any, database: str)
     assert bulk_edit.act_on(access_of(alice), [kept.id, gone.id], without) == [
         bulk_edit.BulkFailure(kept.id, "Not this one.")
     ]
-    assert sorted(path.name for path in uploads.directory().iterdir()) == ["kept.png"]
+    assert pictures.served() == ["kept.png"]
     assert (kept.cloaking_opengraph, gone.cloaking_opengraph) == ("kept.png", None)
 
 

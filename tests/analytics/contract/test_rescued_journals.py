@@ -221,7 +221,7 @@ def test_two_that_note_a_batch_at_once(
             segment = feed.ingest._elsewhere._batches  # type: ignore[union-attr]
             feed.ingest._count()
             offsets = writer.Offsets(*tables.positions()[intent.source])
-            found = segment._intended(intent.source, offsets, 1_000_000)  # noted, and killed then
+            found = segment._intended(intent.source, offsets)  # noted, and killed then
             assert found is not None and found[0].end > intent.end
         real(batches, intent)
 
