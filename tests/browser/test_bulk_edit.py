@@ -11,8 +11,6 @@ from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
 from app.accounts.workspaces import access_of
-from app.dashboard.links import bulk as links_bulk
-from app.dashboard.links import bulk_preview
 from app.links.models import Link
 from tests.browser.test_accessibility import sideways, violations
 
@@ -26,10 +24,6 @@ def destinations(session: scoped_session[Session], user: User) -> dict[str, str]
         one.url: one.location_url
         for one in session.scalars(select(Link).where(Link.workspace_id == access_of(user).workspace_id))
     }
-
-
-def row(page: Page, name: str) -> Locator:
-    return page.get_by_role("list", name="Links").get_by_role("listitem").filter(has_text=f"/{name}")
 
 
 def select_all(page: Page, total: int) -> Locator:
@@ -73,44 +67,3 @@ def test_200_destinations_are_replaced_and_come_back(
     desk.get_by_role("status").get_by_role("button", name="Undo").click()
     expect(desk.get_by_role("status").filter(has_text="200 links are as they were.")).to_be_visible()
     assert destinations(session, alice) == before
-
-
-def test_long_work_shows_its_progress_and_later_changes_stay(
-    desk: Page,
-    alice: User,
-    make_link: Callable[..., Link],
-    session: scoped_session[Session],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    for name in ("fig", "pear", "plum"):
-        make_link(alice, name, location_url=f"https://old.example/{name}")
-    monkeypatch.setattr(links_bulk, "SECONDS", 0)
-    monkeypatch.setattr(bulk_preview, "SECONDS", 0)
-    monkeypatch.setattr(bulk_preview, "BATCH_SIZE", 1)
-    monkeypatch.setattr(links_bulk.bulk_edit, "BATCH_SIZE", 1)
-    desk.reload()
-    select_all(desk, 3).get_by_role("button", name="Find and replace").click()
-    dialog = desk.get_by_role("dialog")
-    dialog.get_by_label("Find", exact=True).fill("old.")
-    dialog.get_by_label("Replace with").fill("new.")
-    dialog.get_by_role("button", name="Preview changes").click()
-    expect(dialog.get_by_role("heading", name="Preview: 3 links change")).to_be_visible()
-    dialog.get_by_role("button", name="Change 3 links").click()
-    expect(desk.get_by_role("status").filter(has_text="3 links are changed.")).to_be_visible()
-    # another one changes a link meanwhile, through its row
-    row(desk, "plum").locator("a.name").focus()
-    desk.keyboard.press("w")
-    desk.get_by_role("textbox", name="Destination of").fill("https://later.example/")
-    desk.keyboard.press("Enter")
-    expect(row(desk, "plum")).to_contain_text("https://later.example/")
-    # the message is gone with its page: the history has the undo of all
-    desk.reload()
-    row(desk, "fig").locator("a.name").focus()
-    desk.keyboard.press("e")
-    dialog.get_by_role("link", name="History").click()
-    dialog.get_by_role("button", name="Undo for all 3 links").click()
-    expect(dialog.get_by_role("heading", name="2 done, 1 failed")).to_be_visible()
-    expect(dialog.get_by_role("listitem").filter(has_text="/plum")).to_contain_text("It was changed since.")
-    dialog.get_by_role("button", name="Done").click()
-    expect(row(desk, "fig")).to_contain_text("https://old.example/fig")
-    assert destinations(session, alice)["plum"] == "https://later.example/"

@@ -64,20 +64,3 @@ def test_a_double_tap_uses_up_one_click(
     page.get_by_role("button", name="Open link").dblclick()
     page.wait_for_url(there)
     assert clicks(made) == 1
-
-
-def test_a_frame_is_the_answer_and_a_reload_asks_again(
-    page: Page,
-    link: Callable[..., Link],  # noqa: F811
-    site: str,  # noqa: F811
-    there: str,
-    clicks: Callable[[Link], int],
-) -> None:
-    made = link("a", cloaking_is_enabled=True, **TAP)
-    page.goto(f"{site}/a")
-    page.get_by_role("button", name="Open link").click()
-    expect(page.locator("iframe.whole")).to_have_attribute("src", there)
-    assert (page.url, clicks(made)) == (f"{site}/a", 1)
-    page.reload()
-    expect(page.get_by_role("button", name="Open link")).to_be_visible()
-    assert clicks(made) == 1

@@ -56,26 +56,6 @@ def test_each_type_says_what_to_paste(desk: Page, site: str, width: int, theme: 
         picture(desk, f"{type_}-{width}-{theme}")
 
 
-def test_the_picker_by_keyboard(desk: Page, site: str) -> None:
-    desk.set_viewport_size({"width": 390, "height": 800})
-    desk.goto(f"{site}/dashboard/handlers/new")
-    labels = [str(one.label) for one in chosen_transports().values()]
-    first = desk.get_by_role("radio", name=labels[0], exact=True)
-    first.focus()
-    desk.keyboard.press("Space")
-    for label in labels[1:]:
-        desk.keyboard.press("ArrowDown")
-        chosen = desk.get_by_role("radio", name=label, exact=True)
-        expect(chosen).to_be_focused()
-        expect(chosen).to_be_checked()
-        expect(chosen).to_be_in_viewport()
-    expect(desk.get_by_label("Name")).to_have_value(labels[-1])
-    desk.keyboard.press("Tab")
-    expect(desk.get_by_label("Name")).to_be_focused()
-    desk.keyboard.press("Tab")
-    expect(desk.get_by_label("Address", exact=True)).to_be_focused()
-
-
 @pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8", BASE_URL="https://go.example")
 def test_made_and_tested(desk: Page, site: str, web: WebReceiver, session: scoped_session[Session]) -> None:
     desk.goto(f"{site}/dashboard/handlers/")

@@ -35,26 +35,6 @@ def fold(dialog: Any, title: str) -> Any:
     return summary
 
 
-def test_edit_in_place(
-    desk: Page, alice: User, make_link: Callable[..., Link], session: scoped_session[Session]
-) -> None:
-    make_link(alice, "old", location_url="https://example.com/old", title="Kept", tags=("red", "a, b"))
-    desk.reload()
-    desk.get_by_role("link", name="Edit 127").click()
-    dialog = desk.get_by_role("dialog")
-    dialog.get_by_label("Destination", exact=True).fill("https://example.com/new")
-    fold(dialog, "Address")
-    dialog.get_by_role("switch", name="On", exact=True).uncheck()
-    dialog.get_by_role("button", name="Save link").click()
-    row = desk.get_by_role("listitem").filter(has_text="/old")
-    expect(row).to_contain_text("https://example.com/new")
-    expect(row).to_contain_text("Off")
-    expect(row.locator(":focus")).to_have_count(1)
-    link = only_link(session)
-    assert (link.location_url, link.is_enabled, link.title) == ("https://example.com/new", False, "Kept")
-    assert [row.tag for row in link.tag_rows] == ["red", "a, b"]
-
-
 def test_every_fold_is_kept_and_says_what_is_on(
     desk: Page,
     alice: User,
@@ -137,33 +117,6 @@ def test_every_fold_is_kept_and_says_what_is_on(
     session.expire_all()
     after = {name: getattr(only_link(session), name) for name in before}
     assert {name for name in before if before[name] != after[name]} == {"last_datetime"}
-
-
-def test_pictures_come_and_go(desk: Page, session: scoped_session[Session]) -> None:
-    from io import BytesIO
-
-    from PIL import Image
-
-    content = BytesIO()
-    Image.new("RGB", (64, 32), "teal").save(content, "PNG")
-    dialog = open_create(desk)
-    dialog.get_by_label("Destination", exact=True).fill("https://example.com/")
-    fold(dialog, "Appearance")
-    dialog.get_by_role("switch", name="Cloaking").check()
-    picture = {"name": "p.png", "mimeType": "image/png", "buffer": content.getvalue()}
-    dialog.get_by_label("Card picture").set_input_files(picture)  # type: ignore[arg-type]
-    dialog.get_by_role("button", name="Create link").click()
-    expect(desk.get_by_role("status").filter(has_text="is created.")).to_be_visible()
-    assert only_link(session).cloaking_opengraph
-    desk.get_by_role("link", name="Edit 127").click()
-    fold(dialog, "Appearance")
-    shown = dialog.get_by_role("img", name="The picture as it is")
-    expect(shown).to_be_visible()
-    assert shown.evaluate("img => [img.naturalWidth, img.naturalHeight]") == [64, 32]
-    dialog.get_by_label("Remove it").check()
-    dialog.get_by_role("button", name="Save link").click()
-    expect(desk.get_by_role("status").filter(has_text="is saved.")).to_be_visible()
-    assert only_link(session).cloaking_opengraph is None
 
 
 @pytest.mark.parametrize("way", ["mouse", "keys", "phone"])

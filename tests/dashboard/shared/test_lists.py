@@ -158,13 +158,6 @@ def test_why_a_destination_fails_is_told(desk: Desk, alice: User, factory: Any, 
         assert ("Zuletzt geprüft" if language == "de" else "Last checked") in edited
 
 
-def test_three_kinds_of_nothing(desk: Desk, alice: User, factory: Any, database: str) -> None:
-    assert "Create your first short link" in desk.get("/links/").text
-    factory.link(alice)
-    assert "Nothing found" in desk.get("/links/?search=zzz").text
-    assert "Nothing found" in desk.get("/links/?page=9").text
-
-
 def test_htmx_gets_the_list_alone_and_the_address_without_empty_words(desk: Desk, database: str) -> None:
     answer = desk.get("/links/?search=a&tag=&order_by=", headers=HTMX)
     assert "<html" not in answer.text

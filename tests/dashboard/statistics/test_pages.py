@@ -59,29 +59,6 @@ def scopes(past: Past) -> dict[str, tuple[int, ...] | None]:
     }
 
 
-def test_the_overview_has_the_days_of_the_report(desk: Desk, past: Past, session: Any) -> None:
-    for path, links in scopes(past).items():
-        report = answer(session, asked(past, link_ids=links))
-        page = desk.get(f"{path}overview", headers=HTMX).text
-        shown = [(int(row[1]), int(row[2])) for row in rows(page, "figures")]
-        assert shown == [(row["pageviews"], row["visitors"]) for row in report.rows], path
-        assert f'<span class="value">{report.pageviews:,}</span>' in page
-        assert f'<span class="value">{report.visitors:,}</span>' in page
-        assert report.pageviews > 100
-
-
-def test_it_is_compared_with_the_days_before(desk: Desk, past: Past, session: Any) -> None:
-    week = asked(past, start=today() - dt.timedelta(6))
-    before = replace(week, start=week.start - dt.timedelta(7), end=week.end - dt.timedelta(7))
-    now, then = answer(session, week), answer(session, before)
-    page = desk.get("/statistics/overview?period=7d", headers=HTMX).text
-    shown = rows(page, "figures")
-    assert [int(row[4]) for row in shown] == [row["pageviews"] for row in then.rows]
-    assert sum(int(row[1]) for row in shown) == now.pageviews
-    assert f"was {then.pageviews:,}" in page
-    assert "was" not in desk.get("/statistics/overview?period=7d&compare=off", headers=HTMX).text
-
-
 def compared_spans() -> dict[str, tuple[str, Span, Span, dict[str, str]]]:
     """By name: the page's query, its days, the days they are compared with, and parameters for the API."""
     one, end = dt.timedelta(1), today()
@@ -143,15 +120,6 @@ def told_by_api(api: Api, links: tuple[int, ...] | None, span: Span, more: dict[
         for path in (["/statistics"] if links is None else [f"/statistics/{id_}" for id_ in links])
     ]
     return [[sum(counts) for counts in zip(*some, strict=True)] for some in zip(*each, strict=True)]
-
-
-def test_a_day_by_hours(desk: Desk, past: Past, session: Any) -> None:
-    day = today() - dt.timedelta(5)
-    report = answer(session, asked(past, type="hour", start=day, end=day, bots=True))
-    page = desk.get(f"/statistics/overview?period=day&date={day}&bots=1", headers=HTMX).text
-    shown = [(row[0], int(row[1]), int(row[2])) for row in rows(page, "figures")]
-    assert shown == [(f"{row['hour']:02}:00", row["pageviews"], row["visitors"]) for row in report.rows]
-    assert report.pageviews > 0
 
 
 def test_each_list_has_the_rows_of_the_report(desk: Desk, past: Past, session: Any) -> None:
