@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
@@ -10,7 +9,6 @@ import pytest
 from tests.api.shape import always, fields, problem
 from tests.clients import Api
 
-MOMENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
 PIXEL = {"type": "social_a", "name": "Shop", "pixel": "123"}
 
 
@@ -22,25 +20,6 @@ def made(api: Api, path: str, sent: dict[str, Any]) -> int:
     assert answer.json == {"data": {"id": number}}
     assert answer.headers["Location"] == f"http://localhost/api{path}/{number}"
     return int(number)
-
-
-@pytest.mark.databases
-def test_the_whole_life_of_a_pixel(api: Api) -> None:
-    number = made(api, "/pixels", PIXEL)
-    data = api.get(f"/pixels/{number}").json["data"]
-    assert list(data) == ["id", "type", "name", "pixel", "last_datetime", "datetime"]
-    assert MOMENT.fullmatch(data.pop("datetime"))
-    assert data == {"id": number, **PIXEL, "last_datetime": None}
-    answer = api.post(f"/pixels/{number}", {"name": "Other"})
-    assert (answer.status_code, answer.json) == (200, {"data": {"id": number}})
-    data = api.get(f"/pixels/{number}").json["data"]
-    assert (data["name"], data["pixel"]) == ("Other", "123")
-    assert MOMENT.fullmatch(data["last_datetime"])
-    gone = api.delete(f"/pixels/{number}")
-    assert (gone.status_code, gone.data) == (204, b"")
-    always(gone)
-    for method in ("GET", "POST", "DELETE"):
-        problem(api.open(method, f"/pixels/{number}"), 404)
 
 
 @pytest.mark.databases

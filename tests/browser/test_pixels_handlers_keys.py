@@ -12,40 +12,12 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import ApiKey
-from app.pixels.models import Pixel
 
 pytestmark = pytest.mark.browser
 
 
 def said(page: Page, text: str) -> None:
     expect(page.get_by_role("status").filter(has_text=text)).to_be_visible()
-
-
-def test_a_pixel_is_made_changed_and_deleted(desk: Page, session: scoped_session[Session]) -> None:
-    desk.get_by_role("link", name="Pixels").click()
-    desk.get_by_role("link", name="Create pixel").click()
-    dialog = desk.get_by_role("dialog")
-    dialog.get_by_role("radio", name="Google Analytics").check()
-    expect(dialog.get_by_text("Google Analytics: measurement id, G- and")).to_be_visible()
-    expect(dialog.get_by_text("LinkedIn calls it")).to_be_hidden()
-    dialog.get_by_label("Name").fill("Shop")
-    dialog.get_by_label("Identifier").fill("1234")
-    dialog.get_by_role("button", name="Create pixel").click()
-    said(desk, "Shop is created.")
-    row = desk.get_by_role("listitem").filter(has_text="Shop")
-    expect(row).to_contain_text("This does not look like a measurement id of Google Analytics")
-    row.get_by_role("link", name="Edit Shop").click()
-    dialog.get_by_label("Identifier").fill("G-AB12CD34EF")
-    dialog.get_by_role("button", name="Save pixel").click()
-    said(desk, "Shop is saved.")
-    expect(row).not_to_contain_text("does not look like")
-    session.rollback()
-    assert [(one.type, one.pixel) for one in session.scalars(select(Pixel))] == [
-        ("analytics_a", "G-AB12CD34EF")
-    ]
-    row.get_by_role("link", name="Delete Shop").click()
-    dialog.get_by_role("button", name="Delete pixel").click()
-    expect(desk.get_by_role("heading", name="No pixels yet")).to_be_visible()
 
 
 def test_a_key_is_shown_once_with_a_command_that_works(

@@ -198,20 +198,6 @@ def test_each_problem_is_found(damage: Damage, check: str, said: str, doctor, da
     assert [detail for detail in found if said in detail], found
 
 
-BROKEN: dict[str, Damage] = {
-    name: DAMAGES[name][0] for name in ("a damaged database", "damaged clicks", "an orphan")
-}
-
-
-@pytest.mark.parametrize("damage", BROKEN.values(), ids=BROKEN)
-def test_it_says_how_a_damaged_database_is_restored(damage: Damage, doctor, data_dir: Path) -> None:
-    damage(data_dir)
-    done = doctor()
-    assert done.exit_code == 1
-    assert "./waypost restore --force PATH" in done.output
-    assert len(done.output) < 10_000
-
-
 Tree = dict[str, tuple[int, int, bytes]]
 
 

@@ -18,7 +18,7 @@ from app.notifications.body_template import MAX_BYTES, PLACEHOLDERS, read_templa
 from app.notifications.formatting import in_plain_text
 from app.notifications.message import Message
 from app.notifications.transport import DeliveryFailed
-from app.notifications.transports.webhook import new_secret, payload, send
+from app.notifications.transports.webhook import new_secret, send
 from tests.clients import Api
 from tests.notifications.messages import LINK, NASTY, event, nasty, report
 from tests.notifications.receivers import WebReceiver
@@ -187,11 +187,6 @@ def test_a_text_is_signed_as_well(web: WebReceiver, outbound: OutboundSession) -
 
 def time_of(seconds: str) -> dt.datetime:
     return dt.datetime.fromtimestamp(int(seconds), dt.UTC)
-
-
-def test_without_one_the_body_is_as_ever(web: WebReceiver, outbound: OutboundSession) -> None:
-    send({"webhook": web.url, "secret": new_secret(), "webhook_template": ""}, event(), outbound)
-    assert web.heard[0].json == json.loads(json.dumps(payload(event())))
 
 
 UNUSABLE = {

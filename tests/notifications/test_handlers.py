@@ -225,13 +225,6 @@ def test_events_that_are_refused(name):
 # --- form
 
 
-@pytest.mark.parametrize("type_", FIELDS)
-def test_create(type_):
-    form = read(type=type_, name="n", **FIELDS[type_])
-    assert wrong(form) == []
-    assert form.changes == {"type": type_, "name": "n", "settings": FIELDS[type_]}
-
-
 @pytest.mark.parametrize("type_", WORDS)
 def test_create_in_the_providers_words(type_):
     word, fields = WORDS[type_]
