@@ -145,23 +145,3 @@ def test_search_finds_composed_and_decomposed(
     for path, row in rows.items():
         assert ids(api.get(path, query_string={"search": search})) == [row.id], path
         assert ids(api.get(path, query_string={"search": "cafe ol"})) == [], path
-
-
-@pytest.mark.databases
-def test_orders(api: Api, make_link: Make, alice: User, count_clicks: Callable[[int, int], None]) -> None:
-    first, second, third = (make_link(alice, url).id for url in ("b", "c", "a"))
-    count_clicks(second, 5)
-    count_clicks(third, 9)
-    assert api.post(f"/links/{second}", {"title": "T"}).status_code == 200
-    for query, expected in {
-        "": [first, second, third],
-        "order_type=DESC": [third, second, first],
-        "order_by=url": [third, first, second],
-        "order_by=url&order_type=DESC": [second, first, third],
-        "order_by=clicks": [first, second, third],
-        "order_by=clicks&order_type=DESC": [third, second, first],
-        "order_by=last_datetime": [first, third, second],
-        "order_by=last_datetime&order_type=DESC": [second, third, first],
-        "order_by=link_id&order_type=DESC": [third, second, first],
-    }.items():
-        assert ids(api.get(f"/links?{query}")) == expected, query

@@ -23,27 +23,6 @@ def made(api: Api, path: str, sent: dict[str, Any]) -> int:
 
 
 @pytest.mark.databases
-@pytest.mark.parametrize(
-    "sent", [None, {"id": "5", "clicks": "9", "unknown": "x"}], ids=["nothing", "ignored fields"]
-)
-def test_what_edits_nothing_is_no_edit(api: Api, sent: Any) -> None:
-    paths = {
-        "/links": {"location_url": "https://example.com/", "url": "a", "password": "secret", "targeting_type": "rotation"},
-        "/pixels": PIXEL,
-        "/notification-handlers": {"type": "webhook", "name": "n", "webhook": "https://example.com/"},
-        "/projects": {"name": "n"},
-        "/domains": {"host": "go.elsewhere.example"},
-    }  # fmt: skip
-    for path, example in paths.items():
-        number = made(api, path, example)
-        before = api.get(f"{path}/{number}").json["data"]
-        answer = api.post(f"{path}/{number}", sent)
-        assert (answer.status_code, answer.json) == (200, {"data": {"id": number}}), path
-        assert api.get(f"{path}/{number}").json["data"] == before, path
-        assert before["last_datetime"] is None
-
-
-@pytest.mark.databases
 def test_nothing_changes_where_anything_is_wrong(api: Api) -> None:
     number = made(api, "/pixels", PIXEL)
     before = api.get(f"/pixels/{number}").json

@@ -117,20 +117,6 @@ def test_filters_and_orders(links, alice):
     assert found == QUESTIONS
 
 
-def test_what_was_changed_is_found(session, links, alice):
-    """`search_text` is updated when one of its three columns changes, and only then."""
-    links["a"].title = "Ἀθῆναι"
-    links["b"].is_enabled = False
-    session.commit()
-    assert asked(links, alice, search="off_sale") == ""
-    assert asked(links, alice, search="ἀΘῆΝΑΙ") == "a"
-    links["a"].url = "Omega"
-    session.commit()
-    assert asked(links, alice, search="omega") == "a"
-    assert asked(links, alice, search="ἀθῆναι", search_by="title") == "a"
-    assert asked(links, alice, search="straße") == "b"
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [("search_by", "notes"), ("type", "biolink"), ("is_enabled", "maybe"), ("project_id", "x"), ("project_id", "-1"),

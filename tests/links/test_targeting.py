@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
-from app.core.folders import ROOT
 from app.input.parsers import Rejected
 from app.links.targeting import TYPES
 from app.redirects.simulation.visitor import SimulatedVisitor, VisitorProfile
@@ -70,24 +67,6 @@ BAD = [
 def test_no_key(type_, key):
     with pytest.raises(Rejected):
         TYPES[type_].read(key)
-
-
-def test_the_eight_types():
-    assert list(TYPES) == [
-        "continent_code", "country_code", "city_name", "device_type",
-        "browser_language", "rotation", "os_name", "browser_name",
-    ]  # fmt: skip
-
-
-def test_no_template_asks_for_a_certain_type():
-    """What a type's control looks like stands with the type."""
-    asked = re.compile(r"\btype\s*(?:==|!=|in)\s*[\"'\[(]")
-    found = [
-        path.name
-        for path in ROOT.glob("app/templates/dashboard/links/*.html")
-        if asked.search(path.read_text())
-    ]
-    assert found == []
 
 
 @pytest.mark.parametrize("type_", TYPES)

@@ -63,10 +63,3 @@ def test_what_is_found(desk: Desk, links: dict[str, Link]) -> None:
         assert page.status_code == 200, name
         found = {one for one in links if f'id="row-{links[one].id}"' in page.text}
         assert found == wanted, name
-
-
-def test_one_column_is_searched_as_the_api_does(desk: Desk, links: dict[str, Link]) -> None:
-    page = desk.get("/links/", query_string={"search": "year sale", "search_by": "title"}).text
-    assert f'id="row-{links["spring"].id}"' not in page
-    page = desk.get("/links/", query_string={"search": "of the year", "search_by": "title"}).text
-    assert f'id="row-{links["spring"].id}"' in page

@@ -315,39 +315,6 @@ def test_one_filter_is_answered_for_all_days(
     )
 
 
-def days_before(since: dt.date) -> str:
-    """A period of which no single click is kept."""
-    end = since - dt.timedelta(1)
-    return f"period=custom&start_date={end - dt.timedelta(3)}&end_date={end}"
-
-
-def test_how_far_filters_reach_is_said_before_they_are_chosen(
-    desk: Desk, past: Past, settings: Settings, session: Any, monkeypatch: Any
-) -> None:
-    described = 'aria-describedby="filters-since"'
-    assert 'id="filters-since"' not in desk.get("/statistics/").text
-    assert described not in desk.get("/statistics/sources", headers=HTMX).text
-    since = prune(settings, session, monkeypatch)
-    day = figures.day_words(since)
-    page = desk.get("/statistics/").text
-    assert f"Filters reach back to {day}: single clicks from before are no longer kept." in text_of(page)
-    assert described in desk.get("/statistics/sources", headers=HTMX).text
-    assert described in desk.get("/statistics/map", headers=HTMX).text
-    # a period that begins later says nothing
-    later = f"period=custom&start_date={since}&end_date={today()}"
-    assert 'id="filters-since"' not in desk.get(f"/statistics/?{later}").text
-    assert described not in desk.get(f"/statistics/sources?{later}", headers=HTMX).text
-    # with one filter: its totals are whole, lists of other dimensions say when they begin
-    page = desk.get("/statistics/?country_code=DE").text
-    assert f"Other lists with this filter, and everything with a second one, begin on {day}" in text_of(page)
-    assert f"From {day}" in text_of(desk.get("/statistics/sources?country_code=DE", headers=HTMX).text)
-    assert "From" not in text_of(desk.get("/statistics/places?country_code=DE", headers=HTMX).text)
-    for part in ("week", "latest", "links"):
-        assert f"From {day}" in text_of(desk.get(f"/statistics/{part}?country_code=DE", headers=HTMX).text)
-    none = text_of(desk.get(f"/statistics/sources?country_code=DE&{days_before(since)}", headers=HTMX).text)
-    assert "Single clicks of these days are no longer kept." in none
-
-
 def test_clicks_of_deleted_links_stay_in_the_owners_sums(desk: Desk, past: Past, session: Any) -> None:
     """The sums keep the clicks of a link in the trash or purged, but the lists leave the link out."""
     before, gone, days = answer(session, asked(past)).pageviews, past.second.id, asked(past)

@@ -139,8 +139,3 @@ ANSWERS: Cases = {
 @pytest.mark.parametrize("name", ANSWERS)
 def test_what_an_answer_means(name: str, web: WebReceiver, outbound: OutboundSession) -> None:
     check("mattermost", fields(web.url), ANSWERS[name], web, outbound)
-
-
-def test_the_reason_is_in_its_words(web: WebReceiver, outbound: OutboundSession) -> None:
-    said = check("mattermost", fields(web.url), ANSWERS["no such webhook"], web, outbound)
-    assert said == "Mattermost says: Invalid webhook."

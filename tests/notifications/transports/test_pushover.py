@@ -102,8 +102,3 @@ def test_what_an_answer_means(
     monkeypatch.setattr(pushover, "precise_now", lambda: MOMENT)
     assert leases.precise_now() != MOMENT
     check("pushover", FIELDS, ANSWERS[name], web, outbound)
-
-
-def test_the_reason_is_in_its_words(web: WebReceiver, outbound: OutboundSession) -> None:
-    said = check("pushover", FIELDS, ANSWERS["no such user"], web, outbound)
-    assert said == "Pushover says: user identifier is not valid."
