@@ -43,40 +43,6 @@ def test_after_a_day_the_key_is_free(api: Api, session: scoped_session[Session])
     assert session.query(IdempotencyKey).count() == 1
 
 
-@pytest.mark.databases
-def test_the_second_while_the_first_runs(app: Flask, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second request is sent when the first has just begun to create the link."""
-    from app.links import services
-
-    really, seen = services.create, []
-
-    def meanwhile(user: Any, changes: Any) -> Any:
-        if not seen:
-            seen.append(None)
-            # in a thread: it waits for SQLite's write lock, which the first holds, and then gets its answer
-            other = Api(app.test_client(), api.key)
-            thread = threading.Thread(
-                target=Context().run, args=(lambda: seen.append(other.post("/links", TO, headers=KEY)),)
-            )
-            thread.start()
-            threads.append(thread)
-        return really(user, changes)
-
-    threads: list[threading.Thread] = []
-    monkeypatch.setattr(services, "create", meanwhile)
-    first = api.post("/links", TO, headers=KEY)
-    threads[0].join()
-    assert first.status_code == 201
-    second = seen[1]
-    assert second.status_code in {201, 409}
-    if second.status_code == 409:
-        assert problem(second, 409)[0]["code"] == "idempotency_key_in_use"
-        assert second.headers["Retry-After"] == "1"
-    else:
-        assert second.data == first.data
-    assert total(api) == 1
-
-
 def leave_reservation(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     """Leaves a reservation, as a process does that is killed between reservation and commit."""
 

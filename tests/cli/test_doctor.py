@@ -119,24 +119,17 @@ DAMAGES: dict[str, tuple[Damage, str, str]] = {
         "instance",
         "One of the two databases is missing",
     ),
-    "one of two databases, empty": (
-        lambda d: (d / "main.db").write_bytes(b""),
-        "instance",
-        "One of the two databases holds no tables",
-    ),
     "readable old keys": (
         lambda d: (d / "retired_keys").mkdir() or write_readable(d / "retired_keys" / "0123456789abcdef"),
         "files",
         "retired_keys has the mode 755, and 1 more file in",
     ),
-    "a readable key of before": (lambda d: write_readable(d / "secret_key.old"), "files", "secret_key.old"),
     "a journal that is no folder": (
         lambda d: segments.directory_of(d).rmdir() or (d / "journal").touch(),
         "files",
         "journal can't be written to: it is no folder",
     ),
     "a damaged database": (lambda d: damage_pages(d / "main.db"), "database", "main.db is damaged"),
-    "damaged clicks": (lambda d: damage_pages(d / "clicks.db"), "database", "clicks.db is damaged"),
     "a file that is no database": (
         lambda d: (d / "main.db").write_bytes(os.urandom(65536)),
         "database",
@@ -300,11 +293,6 @@ CONFLICTS = {
         SITE | {"TRUSTED_HOSTS": "other.example"},
         "problem",
         "TRUSTED_HOSTS lacks the host of WAYPOST_BASE_URL, go.example",
-    ),
-    "a dashboard's host that is not trusted": (
-        SITE | {"TRUSTED_HOSTS": "go.example", "DASHBOARD_URL": "https://dash.example"},
-        "problem",
-        "TRUSTED_HOSTS lacks the host of WAYPOST_DASHBOARD_URL, dash.example",
     ),
     "links and dashboard on one host": (
         SITE | {"DASHBOARD_URL": "https://go.example"},

@@ -8,17 +8,9 @@ import pytest
 
 from app.net.session import OutboundSession
 from app.notifications.transports import gotify
-from tests.notifications.messages import endless, event, nasty, report
+from tests.notifications.messages import MESSAGES, event
 from tests.notifications.receivers import Says, WebReceiver
 from tests.notifications.transports.answers import GONE, REFUSED, RETRY, Cases, check, wait
-
-MESSAGES = {
-    "event": event,
-    "report": report,
-    "links": lambda: report(60, 31),
-    "long": endless,
-    "nasty": nasty,
-}
 
 
 def error(status: int, words: str) -> str:

@@ -10,17 +10,10 @@ import pytest
 from app.core import leases
 from app.net.session import OutboundSession
 from app.notifications.transports import pushover
-from tests.notifications.messages import MOMENT, NASTY, endless, event, nasty, report
+from tests.notifications.messages import MESSAGES, MOMENT, NASTY, event, report
 from tests.notifications.receivers import Says, WebReceiver
 from tests.notifications.transports.answers import GONE, REFUSED, RETRY, Cases, check, wait
 
-MESSAGES = {
-    "event": event,
-    "report": report,
-    "links": lambda: report(60, 31),
-    "long": endless,
-    "nasty": nasty,
-}
 FIELDS = {"pushover": "a" * 30, "pushover_user_key": "u" * 30}
 
 
