@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import datetime as dt
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -127,6 +130,68 @@ def test_periods_by_menu_and_keys(shown: Shown, report: Callable[..., Any], past
     expect(page.get_by_role("switch", name="Letters as shortcuts")).not_to_be_checked()
     page.get_by_role("link", name="Last 7 days").click()
     page.wait_for_url("**/?period=7d")
+
+
+def test_rows_filter_and_combine(shown: Shown, report: Callable[..., Any], tmp_path: Path) -> None:
+    page = shown.page
+    assert shown.list("places") == {
+        {"DE": "Germany", "US": "United States", None: "Unknown"}[row["country_code"]]: row["pageviews"]
+        for row in report(type="country_code")
+    }
+    shown.row("places", "Germany").click()
+    page.wait_for_url("**/?country_code=DE")
+    expect(shown.total()).to_have_text(clicks(report(country_code="DE")))
+    shown.row("devices", "Safari").click()
+    page.wait_for_url("**/?country_code=DE&browser_name=Safari")
+    both = report(country_code="DE", browser_name="Safari")
+    expect(shown.total()).to_have_text(clicks(both))
+    assert shown.chips() == ["Country: Germany", "Browser: Safari"]
+    assert shown.days() == counts(both)
+
+    shown.part("places").get_by_role("link", name="Cities", exact=True).click()
+    page.wait_for_url(re.compile("places=city_name"))
+    expect(shown.row("places", "Köln")).to_be_visible()
+    shown.part("devices").get_by_role("link", name="Languages", exact=True).click()
+    page.wait_for_url(re.compile("places=city_name&devices=browser_language"))
+    shown.total("Visitors").click()
+    page.wait_for_url(re.compile("metric=visitors"))
+    shown.part("overview").get_by_role("link", name="Week").click()
+    page.wait_for_url(re.compile("metric=visitors&interval=week&places=city_name&devices=browser_language"))
+    page.reload()
+    # thirty days touch five weeks or six
+    expect(shown.part("overview").locator("tbody tr").nth(6)).to_have_count(0)
+    expect(shown.total("Visitors")).to_have_text(f"{sum(row['visitors'] for row in both):,}")
+    expect(shown.row("places", "Köln")).to_be_visible()
+    expect(shown.row("devices", "German")).to_be_visible()
+
+    with page.expect_download() as download:
+        shown.part("devices").get_by_role("link", name="Languages as CSV").click()
+    download.value.save_as(tmp_path / "file.csv")
+    with (tmp_path / "file.csv").open(newline="", encoding="utf-8") as file:
+        lines = list(csv.reader(file))
+    languages = report(type="browser_language", country_code="DE", browser_name="Safari")
+    assert [line[1:] for line in lines[1:]] == [[str(n) for n in pair] for pair in counts(languages)]
+
+    page.get_by_role("link", name="Country: Germany").click()
+    page.wait_for_url(re.compile(r"/\?(?!.*country_code)"))
+    expect(shown.total()).to_have_text(clicks(report(browser_name="Safari")))
+    shown.row("sources", "Direct or unknown").click()
+    expect(shown.total()).to_have_text(clicks(report(browser_name="Safari", referrer_host="")))
+    page.keyboard.press("Escape")
+    expect(page.locator(".applied")).to_have_count(0)
+    expect(shown.total()).to_have_text(clicks(report()))
+
+    page.get_by_role("link", name="Bots").click()
+    page.wait_for_url(re.compile("bots=1"))
+    expect(shown.total()).to_have_text(clicks(report(bots=1)))
+    page.get_by_role("link", name="People").click()
+    expect(shown.total()).to_have_text(clicks(report()))
+
+    shown.part("map").locator("path[data-code=DE]").click()
+    page.wait_for_url(re.compile("country_code=DE"))
+    expect(shown.total()).to_have_text(clicks(report(country_code="DE")))
+    shown.part("map").get_by_text("Show as a table").click()
+    expect(shown.part("map").get_by_role("row").nth(1)).to_contain_text("Germany")
 
 
 def test_live_themes_and_failures(
