@@ -24,7 +24,7 @@ from app.core.errors import Busy
 from app.core.file_locks import is_held, wait_for_lock
 from app.dashboard.auth.rate_limits import BY_ACCOUNT, BY_SESSION
 from tests.accounts.places import fill, no_hash_begins
-from tests.accounts.test_sign_in import sign_in, token_on
+from tests.accounts.test_sign_in import sign_in
 from tests.api.shape import problem
 from tests.clients import Api
 from tests.dashboard.conftest import Desk, desk
@@ -303,26 +303,6 @@ class TestBusy:
             fill(taken, HashPriority.KNOWN)
             assert api.post("/links", sent, headers=key).status_code == 503
         assert api.post("/links", sent, headers=key).status_code == 201
-
-    def test_the_set_up_answers_a_page(
-        self, client: FlaskClient, settings: Any, app: Any, full: Callable[[HashPriority], None]
-    ) -> None:
-        from app.accounts.setup import setup_token
-
-        token = setup_token(settings.data_dir)
-        csrf = token_on(client.get(f"/setup?token={token}"))
-        full(HashPriority.KNOWN)
-        sent = {"csrf_token": csrf, "token": token, "email": "alice@example.com", "password": PASSWORD}
-        answer = client.post("/setup", data=sent)
-        assert is_busy(answer)
-        assert "Too many passwords are being checked" in answer.text
-
-    def test_it_is_no_error_in_the_log(
-        self, api: Api, full: Callable[[HashPriority], None], caplog: pytest.LogCaptureFixture
-    ) -> None:
-        full(HashPriority.KNOWN)
-        assert api.post("/links", {"location_url": "https://e.example/", "password": "x"}).status_code == 503
-        assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
 
 def test_every_hash_of_the_application_goes_through_the_gate() -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
 import time_machine
@@ -151,17 +149,6 @@ def test_a_sign_in_that_lies(alice: User, lie: str) -> None:
     assert (row.sign_count, row.last_datetime) == (0, None)
 
 
-@pytest.mark.parametrize("lie", [lie for lie in LIES if "user that" not in lie and "handle" not in lie])
-def test_a_registration_that_lies(alice: User, lie: str) -> None:
-    device = Authenticator()
-    known = ceremony(ADD, alice)
-    options = passkeys.registration_options(alice, known, "AAAA")
-    LIES[lie](device)
-    if lie == "another key":  # of a new passkey any key is right, but no point beside the curve
-        device.public_key = lambda: {1: 2, 3: -7, -1: 1, -2: b"\1" * 32, -3: b""}  # type: ignore[method-assign]
-    assert reason_of(lambda: verify_registration(device.create(options), known)) == WRONG
-
-
 def test_a_proof_needs_a_verified_user(alice: User) -> None:
     device = Authenticator(flags=authenticator.PRESENT)
     register(alice, device)
@@ -302,36 +289,3 @@ def test_nonsense_is_refused(alice: User, name: str) -> None:
     register(alice, Authenticator())
     assert reason_of(lambda: send(NONSENSE[name], ceremony(SIGN_IN))) == WRONG
     assert reason_of(lambda: verify_registration(NONSENSE[name], ceremony(ADD, alice))) == WRONG
-
-
-def damaged(text: str, rng: random.Random) -> str:
-    """The answer with one part of it cut, swapped or replaced."""
-    answer = json.loads(text)
-    holder: dict[str, Any] = rng.choice([answer, answer["response"]])
-    name = rng.choice(list(holder))
-    value = holder[name]
-    if isinstance(value, str) and value and rng.random() < 0.7:
-        at = rng.randrange(len(value))
-        holder[name] = value[:at] + rng.choice(["", "A", "_", "é", "=", value[at:][::-1]]) + value[at + 1 :]
-    else:
-        holder[name] = rng.choice([None, 1, [], {}, "", "AA", True, [[]], "A" * 500])
-    return json.dumps(answer)
-
-
-def test_damaged_answers_are_refused_and_never_break(alice: User) -> None:
-    """A few fields prove nothing, as the transports: with these it may still be accepted."""
-    rng, device = random.Random(7), Authenticator()
-    register(alice, device)
-    known, adding = ceremony(SIGN_IN), ceremony(ADD, alice)
-    accepted = 0
-    for _ in range(300):
-        fresh = Authenticator()
-        new = damaged(fresh.create(passkeys.registration_options(alice, adding, "AAAA")), rng)
-        old = damaged(device.get(passkeys.authentication_options(known)), rng)
-        for act in (lambda new=new: verify_registration(new, adding), lambda old=old: send(old, known)):
-            try:
-                act()
-                accepted += 1
-            except PasskeyRefused:
-                pass
-    assert accepted < 300

@@ -49,19 +49,12 @@ REFUSED = {
 }
 OWN_ADDRESS = {
     "the address": "anna.lee@brightmail.example",
-    "the local part": "anna.lee",
     "the local part and a year": "AnnaLee2026",
-    "the local part without its sign": "annalee1!",
-    "a word of it and many digits": "anna80472916",
     "its words turned around": "lee_anna_99",
     "backwards": "eel.anna.1984",
-    "the domain": "brightmail",
     "the domain and digits": "BrightMail123!",
-    "the domain with its end": "brightmail.example",
-    "local part and domain": "anna@brightmail",
     "with look-alikes": "4nn4br1ghtm41l",
     "with a letter or two more": "my.brightmail.1",
-    "the name": "søndergaard",
     "the name and a year": "Søndergaard2026",
 }
 TAKEN = {

@@ -78,19 +78,6 @@ def test_an_entry(api: Api, alice: User) -> None:
     }  # fmt: skip
 
 
-@pytest.mark.databases
-def test_nobody_elses(api: Api, make_api: Callable[..., Api], alice: User, bob: User) -> None:
-    act(bob)
-    keys.create_key(access_of(bob), "bobs own")
-    db.session.commit()
-    act(alice)
-    for reader in (api, make_api(alice, "read")):
-        text = reader.get("/audit?results_per_page=1000").text
-        assert "bobs own" not in text
-        assert bob.email not in text
-    assert "bobs own" in make_api(bob, "read").get("/audit").text
-
-
 def test_who_else_did_it_is_neither_shown_nor_found(api: Api, alice: User, bob: User) -> None:
     act(bob)
     set_origin(Origin("203.0.113.0/24", "abc-1"))

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session, scoped_session
 from app.accounts.models import User
 from app.accounts.workspaces import access_of
 from app.domains.models import Domain
-from app.links.models import LimitCounter, Link
+from app.links.models import Link
 from app.redirects.visitor import Visitor
 from tests.api.shape import problem
 from tests.clients import Api
@@ -72,17 +72,6 @@ def test_the_visitor_as_it_was_understood(api: Api, alice: User, make_link: Call
         "device_type": "mobile", "os_name": "iOS", "browser_name": "Safari",
         "accept_language": "en;q=0.1,de-AT", "languages": ["de-AT", "en"], "unlocked": ["warning"],
     }  # fmt: skip
-
-
-@pytest.mark.databases
-def test_a_limit_that_is_used_up(
-    api: Api, alice: User, make_link: Callable[..., Link], session: scoped_session[Session]
-) -> None:
-    link = make_link(alice, clicks_limit=2, expiration_url=AFTER)
-    session.add(LimitCounter(link_id=link.id, clicks=2))
-    data = api.get(f"/links/{link.id}/explain").json["data"]
-    assert (data["outcome"], data["status"], data["location"]) == ("limit", 302, AFTER)
-    assert data["steps"][-1]["detail"] == "all 2 clicks are used"
 
 
 SETTINGS: dict[str, dict[str, Any]] = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from flask import Flask
@@ -14,7 +13,6 @@ from tests.api.shape import always, problem
 from tests.clients import Api
 
 PATHS = ["/links", "/pixels", "/notification-handlers"]
-PIXEL = {"type": "social_a", "name": "n", "pixel": "1"}
 
 
 def routes(app: Flask) -> list[tuple[str, str]]:
@@ -81,33 +79,6 @@ def test_a_key_that_only_creates_links(app: Flask, make_api: Callable[..., Api],
             assert answer.status_code == 403, (verb, path)
             if verb != "HEAD":
                 assert problem(answer, 403)[0]["code"] == "create_only_key"
-
-
-@pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
-def test_another_users_is_exactly_as_none(
-    path: str, method: str, api: Api, bob: User, make_api: Callable[..., Api], request: pytest.FixtureRequest
-) -> None:
-    makers = {"/links": "make_link", "/pixels": "make_pixel", "/notification-handlers": "make_handler"}
-    theirs = request.getfixturevalue(makers[path])(bob)
-    stranger = api.open(method, f"{path}/{theirs.id}")
-    nobody = api.open(method, f"{path}/987654321")
-    problem(stranger, 404)
-    assert str(stranger.json).replace(str(theirs.id), "N") == str(nobody.json).replace("987654321", "N")
-    assert make_api(bob).get(f"{path}/{theirs.id}").status_code == 200
-
-
-@pytest.mark.parametrize("slash", ["", "/"])
-def test_each_path_with_and_without_slash(
-    api: Api, make_pixel: Callable[..., Any], alice: User, slash: str
-) -> None:
-    assert api.get(f"/pixels{slash}").status_code == 200
-    assert api.post(f"/pixels{slash}", PIXEL).status_code == 201
-    pixel = make_pixel(alice)
-    assert api.get(f"/pixels/{pixel.id}{slash}").status_code == 200
-    assert api.post(f"/pixels/{pixel.id}{slash}", {"name": "m"}).status_code == 200
-    assert api.delete(f"/pixels/{pixel.id}{slash}").status_code == 204
-    assert api.get(f"/user{slash}").status_code == 200
 
 
 def test_more_slashes_in_front_open_nothing(client: FlaskClient) -> None:

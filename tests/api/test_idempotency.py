@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session, scoped_session
 
 from app.api import idempotency
 from app.api.models import IdempotencyKey
-from tests.api.shape import always, problem
+from tests.api.shape import problem
 from tests.clients import Api
 
 TO = {"location_url": "https://example.com/"}
@@ -23,21 +23,6 @@ KEY = {"Idempotency-Key": "once"}
 
 def total(api: Api, path: str = "/links") -> int:
     return int(api.get(path).json["meta"]["total"])
-
-
-@pytest.mark.databases
-def test_a_replay_is_the_first_answer_byte_for_byte(api: Api) -> None:
-    first = api.post("/links", TO, headers=KEY)
-    again = api.post("/links/", TO, headers=KEY)
-    assert (first.status_code, again.status_code) == (201, 201)
-    assert first.data == again.data
-    assert first.headers["Location"] == again.headers["Location"]
-    assert first.headers["Content-Type"] == again.headers["Content-Type"]
-    assert "Idempotency-Replayed" not in first.headers
-    assert again.headers["Idempotency-Replayed"] == "true"
-    assert first.headers["X-Request-Id"] != again.headers["X-Request-Id"]
-    always(again)
-    assert total(api) == 1
 
 
 def test_updates_and_reads_do_not_look_at_it(api: Api) -> None:
@@ -56,40 +41,6 @@ def test_after_a_day_the_key_is_free(api: Api, session: scoped_session[Session])
             assert (again.data == first.data) is is_replay
             assert ("Idempotency-Replayed" in again.headers) is is_replay
     assert session.query(IdempotencyKey).count() == 1
-
-
-@pytest.mark.databases
-def test_the_second_while_the_first_runs(app: Flask, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second request is sent when the first has just begun to create the link."""
-    from app.links import services
-
-    really, seen = services.create, []
-
-    def meanwhile(user: Any, changes: Any) -> Any:
-        if not seen:
-            seen.append(None)
-            # in a thread: it waits for SQLite's write lock, which the first holds, and then gets its answer
-            other = Api(app.test_client(), api.key)
-            thread = threading.Thread(
-                target=Context().run, args=(lambda: seen.append(other.post("/links", TO, headers=KEY)),)
-            )
-            thread.start()
-            threads.append(thread)
-        return really(user, changes)
-
-    threads: list[threading.Thread] = []
-    monkeypatch.setattr(services, "create", meanwhile)
-    first = api.post("/links", TO, headers=KEY)
-    threads[0].join()
-    assert first.status_code == 201
-    second = seen[1]
-    assert second.status_code in {201, 409}
-    if second.status_code == 409:
-        assert problem(second, 409)[0]["code"] == "idempotency_key_in_use"
-        assert second.headers["Retry-After"] == "1"
-    else:
-        assert second.data == first.data
-    assert total(api) == 1
 
 
 def leave_reservation(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:

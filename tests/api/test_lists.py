@@ -30,12 +30,6 @@ def path(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.fixture
-def make(path: str, request: pytest.FixtureRequest) -> Make:
-    maker: Make = request.getfixturevalue(MAKERS[path])
-    return maker
-
-
 def ids(answer: Any) -> list[int]:
     assert answer.status_code == 200, answer.text
     return [row["id"] for row in answer.json["data"]]
@@ -43,14 +37,6 @@ def ids(answer: Any) -> list[int]:
 
 def page_of(address: str | None) -> int | None:
     return int(dict(parse_qsl(urlsplit(address).query))["page"]) if address else None
-
-
-def test_only_ones_own_rows_by_id(api: Api, path: str, make: Make, alice: User, bob: User) -> None:
-    mine = [make(alice).id for _ in range(3)]
-    make(bob)
-    answer = api.get(path)
-    assert ids(answer) == sorted(mine)
-    assert answer.json["data"] == [api.get(f"{path}/{number}").json["data"] for number in sorted(mine)]
 
 
 PAGES = {
@@ -159,54 +145,3 @@ def test_search_finds_composed_and_decomposed(
     for path, row in rows.items():
         assert ids(api.get(path, query_string={"search": search})) == [row.id], path
         assert ids(api.get(path, query_string={"search": "cafe ol"})) == [], path
-
-
-@pytest.mark.databases
-def test_the_filters_of_links(
-    api: Api, make_link: Make, make_pixel: Make, alice: User, bob: User, session: Any
-) -> None:
-    pixel, other = make_pixel(alice), make_pixel(alice)
-    both = make_link(alice, tags=("News", "old"), is_enabled=False)
-    both.pixels = [pixel]
-    plain = make_link(alice, tags=("news",))
-    session.commit()
-    for query, found in [
-        ("is_enabled=0", [both]), ("is_enabled=true", [plain]), ("tag=News", [both]), ("tag=old", [both]),
-        (f"pixel_id={pixel.id}", [both]), (f"pixel_id={other.id}", []), (f"pixel_id={pixel.id}&is_enabled=1", []),
-        ("project_id=0", [both, plain]), ("project_id=5", []), ("domain_id=0", [both, plain]), ("type=link", [both, plain]),
-        ("datetime_start=2000-01-01&datetime_end=2999-12-31", [both, plain]), ("datetime_start=2999-01-01", []),
-    ]:  # fmt: skip
-        assert ids(api.get(f"/links?{query}")) == [link.id for link in found], query
-
-
-@pytest.mark.databases
-def test_orders(api: Api, make_link: Make, alice: User, count_clicks: Callable[[int, int], None]) -> None:
-    first, second, third = (make_link(alice, url).id for url in ("b", "c", "a"))
-    count_clicks(second, 5)
-    count_clicks(third, 9)
-    assert api.post(f"/links/{second}", {"title": "T"}).status_code == 200
-    for query, expected in {
-        "": [first, second, third],
-        "order_type=DESC": [third, second, first],
-        "order_by=url": [third, first, second],
-        "order_by=url&order_type=DESC": [second, first, third],
-        "order_by=clicks": [first, second, third],
-        "order_by=clicks&order_type=DESC": [third, second, first],
-        "order_by=last_datetime": [first, third, second],
-        "order_by=last_datetime&order_type=DESC": [second, third, first],
-        "order_by=link_id&order_type=DESC": [third, second, first],
-    }.items():
-        assert ids(api.get(f"/links?{query}")) == expected, query
-
-
-def test_rows_added_while_somebody_pages_are_not_missed(api: Api, make_pixel: Make, alice: User) -> None:
-    seen = []
-    for number in range(30):
-        make_pixel(alice)
-        if number == 14:
-            seen += ids(api.get("/pixels?results_per_page=10"))
-    seen += ids(api.get("/pixels?results_per_page=10&page=2")) + ids(
-        api.get("/pixels?results_per_page=10&page=3")
-    )
-    assert seen == sorted(set(seen))
-    assert len(seen) == 30

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
@@ -10,7 +9,6 @@ import pytest
 from tests.api.shape import always, fields, problem
 from tests.clients import Api
 
-MOMENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
 PIXEL = {"type": "social_a", "name": "Shop", "pixel": "123"}
 
 
@@ -22,46 +20,6 @@ def made(api: Api, path: str, sent: dict[str, Any]) -> int:
     assert answer.json == {"data": {"id": number}}
     assert answer.headers["Location"] == f"http://localhost/api{path}/{number}"
     return int(number)
-
-
-@pytest.mark.databases
-def test_the_whole_life_of_a_pixel(api: Api) -> None:
-    number = made(api, "/pixels", PIXEL)
-    data = api.get(f"/pixels/{number}").json["data"]
-    assert list(data) == ["id", "type", "name", "pixel", "last_datetime", "datetime"]
-    assert MOMENT.fullmatch(data.pop("datetime"))
-    assert data == {"id": number, **PIXEL, "last_datetime": None}
-    answer = api.post(f"/pixels/{number}", {"name": "Other"})
-    assert (answer.status_code, answer.json) == (200, {"data": {"id": number}})
-    data = api.get(f"/pixels/{number}").json["data"]
-    assert (data["name"], data["pixel"]) == ("Other", "123")
-    assert MOMENT.fullmatch(data["last_datetime"])
-    gone = api.delete(f"/pixels/{number}")
-    assert (gone.status_code, gone.data) == (204, b"")
-    always(gone)
-    for method in ("GET", "POST", "DELETE"):
-        problem(api.open(method, f"/pixels/{number}"), 404)
-
-
-@pytest.mark.databases
-@pytest.mark.parametrize(
-    "sent", [None, {"id": "5", "clicks": "9", "unknown": "x"}], ids=["nothing", "ignored fields"]
-)
-def test_what_edits_nothing_is_no_edit(api: Api, sent: Any) -> None:
-    paths = {
-        "/links": {"location_url": "https://example.com/", "url": "a", "password": "secret", "targeting_type": "rotation"},
-        "/pixels": PIXEL,
-        "/notification-handlers": {"type": "webhook", "name": "n", "webhook": "https://example.com/"},
-        "/projects": {"name": "n"},
-        "/domains": {"host": "go.elsewhere.example"},
-    }  # fmt: skip
-    for path, example in paths.items():
-        number = made(api, path, example)
-        before = api.get(f"{path}/{number}").json["data"]
-        answer = api.post(f"{path}/{number}", sent)
-        assert (answer.status_code, answer.json) == (200, {"data": {"id": number}}), path
-        assert api.get(f"{path}/{number}").json["data"] == before, path
-        assert before["last_datetime"] is None
 
 
 @pytest.mark.databases

@@ -113,17 +113,12 @@ def test_time_zones_bots_and_filters(api: Api, visits: Visits) -> None:
 BAD = [
     ("start_date=2026-10-06&end_date=2026-10-05", {"end_date"}),
     ("start_date=0001-01-01", {"start_date"}),
-    ("end_date=9999-12-31", {"end_date"}),
     ("start_date=2026-02-30", {"start_date"}),
-    ("start_date=2026-1-1", {"start_date"}),
-    ("start_date=20260101", {"start_date"}),
     ("start_date=%D9%A2%D9%A0%D9%A2%D9%A6-01-01", {"start_date"}),
     ("start_date=2026-01-01T00:00", {"start_date"}),
     ("type=clicks", {"type"}),
-    ("type=Overview", {"type"}),
     ("timezone=Mars/Olympus", {"timezone"}),
     ("timezone=../../etc/passwd", {"timezone"}),
-    ("timezone=%2Fetc%2Fpasswd", {"timezone"}),
     ("bots=perhaps", {"bots"}),
     ("format=xlsx", {"format"}),
     (

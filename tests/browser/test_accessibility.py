@@ -239,23 +239,3 @@ def test_by_keyboard_alone(context: Any, desk: Page, alice: User, make_link: Cal
         )
     desk.keyboard.press("Escape")
     expect(edit).to_be_focused()
-
-
-def test_first_load_is_small(
-    browser: Browser, site: str, alice: User, sign_in: Any, make_link: Callable[..., Link]
-) -> None:
-    """At most 150 kB are transferred for a full page of links with an empty cache."""
-    for number in range(25):
-        make_link(alice, f"link-{number}", title=f"A link of a usual length, {number}", tags=("spring",))
-    context = browser.new_context()
-    page = sign_in(context, alice)
-    fresh = context.new_page()
-    fresh.context.new_cdp_session(fresh).send("Network.clearBrowserCache")
-    loaded: list[Any] = []
-    fresh.on("requestfinished", lambda request: loaded.append(request))
-    fresh.goto(f"{site}/dashboard/links/", wait_until="networkidle")
-    sizes = {request.url: request.sizes()["responseBodySize"] for request in loaded}
-    assert len(sizes) >= 5
-    assert sum(sizes.values()) < 150_000, sizes
-    page.close()
-    context.close()

@@ -24,7 +24,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.full]
 
 RANDOM = re.compile(r"[a-hjkmnp-z2-9]{7}")
 HOUR = dt.timedelta(hours=1)
-AFTER = "https://example.com/over"
 
 
 @pytest.fixture(params=[1280, 390], ids=["desktop", "phone"])
@@ -111,32 +110,6 @@ def test_a_rename_says_what_breaks_at_once_and_asks(
 
 
 # ------------------------------------------------------------------ schedule
-
-
-def test_an_end_in_the_past_is_said_while_it_is_typed(
-    wide: Page, alice: User, site: str, make_link: Callable[..., Link], session: scoped_session[Session]
-) -> None:
-    link = make_link(alice, "sale")
-    dialog = open_form(wide, site, link.id)
-    fold(dialog, "Schedule & limits")
-    dialog.get_by_role("switch", name="Schedule").check()
-    dialog.locator("[name=start_date]").fill("2020-01-01T00:00")  # a start in the past is nothing unusual
-    dialog.locator("[name=end_date]").fill("2021-01-01T00:00")
-    said = dialog.locator('[data-cautions="end_date"]')
-    expect(said).to_contain_text("This end is in the past. Visitors will get the “expired” page at once.")
-    preview = dialog.get_by_role("complementary", name="Preview")
-    expect(preview).to_contain_text(
-        "This link has ended. At the moment visitors get the “expired” page (410)."
-    )
-    expect(preview).not_to_contain_text("Targeting")
-    dialog.get_by_label("Expiration URL").fill("example.com/over")
-    expect(said).to_contain_text("Visitors will be sent to the expiration URL at once.")
-    expect(preview).to_contain_text(AFTER)
-    accessible(wide)
-    dialog.get_by_role("button", name="Save link").click()  # it was said, so it is not asked again
-    expect(wide.get_by_role("status").filter(has_text="/sale is saved.")).to_be_visible()
-    session.rollback()
-    assert session.get_one(Link, link.id).expiration_url == AFTER
 
 
 # --------------------------------------------------------------------- alias

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import unquote, urlencode
+from urllib.parse import unquote
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -12,11 +12,8 @@ from sqlalchemy.orm import Session, scoped_session
 
 from app.links.models import Link
 from tests.browser.conftest import ELSEWHERE
-from tests.browser.test_accessibility import sideways, violations
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
-HERE = "https://example.com/here"
-PHONE = {"width": 390, "height": 844}
 
 
 def links_of(session: scoped_session[Session]) -> list[Link]:
@@ -62,29 +59,6 @@ def test_the_bookmarklet_shortens_the_page_that_it_is_pressed_on(
     window.reload()  # which makes no second one
     expect(window.get_by_text(f"{site}/{link.url}")).to_be_visible()
     assert len(links_of(session)) == 1
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_phone_shares_a_text(theme: Any, desk: Page, site: str, session: scoped_session[Session]) -> None:
-    """As Android does: the address stands in the text, and the two taps are Waypost and the button."""
-    desk.set_viewport_size(PHONE)  # type: ignore[arg-type]
-    desk.emulate_media(color_scheme=theme, reduced_motion="reduce")
-    desk.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    shared = {"title": "", "text": f"Look at this: {HERE} (or {HERE}/2)", "url": ""}
-    desk.goto(f"{site}/dashboard/capture?{urlencode(shared)}")
-    expect(desk.get_by_role("button", name="Create and copy")).to_be_focused()
-    expect(desk.get_by_label("Title")).to_have_value("Look at this")
-    found = {"form": [*violations(desk), *sideways(desk)]}
-    press(desk)
-    (link,) = links_of(session)
-    assert (link.location_url, clipboard(desk)) == (HERE, f"{site}/{link.url}")
-    found["made"] = [*violations(desk), *sideways(desk)]
-    desk.goto(f"{site}/dashboard/capture?{urlencode({'url': 'javascript:alert(1)'})}")
-    expect(desk.locator("#location_url-error")).to_be_visible()
-    found["wrong"] = [*violations(desk), *sideways(desk)]
-    desk.goto(f"{site}/dashboard/capture/tools")
-    found["tools"] = [*violations(desk), *sideways(desk)]
-    assert {where: what for where, what in found.items() if what} == {}
 
 
 def test_chromium_can_install_it_with_its_share_target(desk: Page, site: str) -> None:

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from sqlalchemy import select
-from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
-from app.core.config import Settings
-from app.notifications.models import SystemEmail
 from tests.accounts.codes import shown
 from tests.browser.test_accessibility import NARROW, sideways, violations
-from tests.dashboard.auth.test_password_reset import work
 from tests.factories import PASSWORD
 
 pytestmark = [pytest.mark.browser, pytest.mark.full, pytest.mark.settings(SMTP_URL="smtp://127.0.0.1:2525")]
@@ -87,31 +81,3 @@ def test_two_factor_from_on_to_off(desk: Page, alice: User, tmp_path: Path) -> N
     desk.get_by_label("Code of the app, or a recovery code").fill(codes[0])
     desk.get_by_role("button", name="Turn off").click()
     expect(desk.get_by_role("link", name="Turn two-factor on")).to_be_visible()
-
-
-def test_a_forgotten_password(
-    page: Page, site: str, alice: User, session: scoped_session[Session], settings: Settings
-) -> None:
-    page.goto(f"{site}/login")
-    look(page, page.get_by_role("heading", name="Sign in"))
-    page.get_by_role("link", name="Forgotten password?").click()
-    look(page, page.get_by_role("heading", name="Forgotten password"))
-    page.get_by_label("E-mail").fill(alice.email)
-    page.keyboard.press("Enter")
-    look(page, page.get_by_role("heading", name="Check your mail"))
-    session.rollback()
-    work(settings)
-    content = session.scalars(select(SystemEmail)).one().content
-    assert content
-    path = re.sub(r"^https?://[^/]+", "", content["url"])
-    page.goto(site + path)
-    look(page, page.get_by_role("heading", name="New password"))
-    page.get_by_label("New password").fill("four quite new words")
-    page.keyboard.press("Enter")
-    expect(page.get_by_text("Your new password is set.")).to_be_visible()
-    sign_in(page, "four quite new words")
-    expect(page.get_by_role("heading", name="Links")).to_be_visible()
-    response = page.goto(site + path)
-    assert response
-    assert response.status == 410
-    look(page, page.get_by_role("heading", name="This invitation is used up"))

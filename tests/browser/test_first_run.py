@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
 
 from tests.browser.conftest import Watch
-from tests.browser.first_run import DESTINATION, Hand, click_and_see_it, copied, said, set_up_and_create
+from tests.browser.first_run import DESTINATION, Hand, copied, said, set_up_and_create
 from tests.server import Server
 
 pytestmark = pytest.mark.browser
@@ -48,16 +48,3 @@ def test_from_the_set_up_address_to_a_link_copied(
     said(page, "The sample data is gone.")
     expect(page.locator("#rows > .row")).to_have_count(0)
     assert watch.complaints == []
-
-
-def test_from_the_set_up_address_to_the_first_counted_click(
-    own_context: BrowserContext, make_server: Callable[..., Server]
-) -> None:
-    """Six steps of the owner, one of the visitor. `bench.first_run` measures the time."""
-    server = make_server()
-    page = Watch(server.url).on(own_context.new_page())
-    hand = Hand(page)
-    page.goto(server.setup_address())
-    set_up_and_create(hand)
-    click_and_see_it(own_context.browser, page)  # type: ignore[arg-type]
-    assert hand.count <= 6

@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
-from sqlalchemy import select
-from sqlalchemy.orm import Session, scoped_session
 
-from app.notifications.models import NotificationHandler
 from app.notifications.transport import chosen_transports
-from tests.notifications.receivers import Says, WebReceiver
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
 PICTURES = os.environ.get("WAYPOST_TEST_PICTURES")
-
-
-@pytest.fixture
-def web() -> Iterator[WebReceiver]:
-    receiver = WebReceiver()
-    yield receiver
-    receiver.stop()
 
 
 def picture(page: Page, name: str) -> None:
@@ -54,51 +42,3 @@ def test_each_type_says_what_to_paste(desk: Page, site: str, width: int, theme: 
             expect(panel.get_by_text(str(step), exact=True)).to_be_visible()
         assert desk.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), type_
         picture(desk, f"{type_}-{width}-{theme}")
-
-
-def test_the_picker_by_keyboard(desk: Page, site: str) -> None:
-    desk.set_viewport_size({"width": 390, "height": 800})
-    desk.goto(f"{site}/dashboard/handlers/new")
-    labels = [str(one.label) for one in chosen_transports().values()]
-    first = desk.get_by_role("radio", name=labels[0], exact=True)
-    first.focus()
-    desk.keyboard.press("Space")
-    for label in labels[1:]:
-        desk.keyboard.press("ArrowDown")
-        chosen = desk.get_by_role("radio", name=label, exact=True)
-        expect(chosen).to_be_focused()
-        expect(chosen).to_be_checked()
-        expect(chosen).to_be_in_viewport()
-    expect(desk.get_by_label("Name")).to_have_value(labels[-1])
-    desk.keyboard.press("Tab")
-    expect(desk.get_by_label("Name")).to_be_focused()
-    desk.keyboard.press("Tab")
-    expect(desk.get_by_label("Address", exact=True)).to_be_focused()
-
-
-@pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8", BASE_URL="https://go.example")
-def test_made_and_tested(desk: Page, site: str, web: WebReceiver, session: scoped_session[Session]) -> None:
-    desk.goto(f"{site}/dashboard/handlers/")
-    desk.get_by_role("link", name="Create handler").first.click()
-    dialog = desk.get_by_role("dialog")
-    dialog.get_by_role("radio", name="ntfy").check()
-    expect(dialog.get_by_label("Name")).to_have_value("ntfy")
-    dialog.get_by_label("Server").and_(dialog.locator("#ntfy")).fill(f"{web.url}/?x")
-    dialog.get_by_label("Topic").fill("my topic")
-    dialog.get_by_role("button", name="Create handler").click()
-    expect(dialog.locator("#ntfy-error")).to_contain_text("without ? and #")
-    expect(dialog.locator("#ntfy_topic-error")).to_contain_text("letters from a to z")
-    dialog.locator("#ntfy").fill(web.url)
-    dialog.get_by_label("Topic").fill("waypost-1")
-    dialog.get_by_role("button", name="Create handler").click()
-    row = desk.get_by_role("listitem").filter(has_text="ntfy")
-    expect(row).to_contain_text(web.url)
-    row.get_by_role("button", name="Test ntfy").click()
-    expect(desk.get_by_role("status").filter(has_text="The test has arrived at ntfy.")).to_be_visible()
-    assert [heard.json["topic"] for heard in web.heard] == ["waypost-1"]
-    web.answers.append(Says(403, '{"code":40301,"http":403,"error":"forbidden"}'))
-    row.get_by_role("button", name="Test ntfy").click()
-    expect(desk.get_by_text("ntfy says: forbidden.").first).to_be_visible()
-    session.rollback()
-    handler = session.scalars(select(NotificationHandler)).one()
-    assert handler.settings == {"ntfy": web.url, "ntfy_topic": "waypost-1"}

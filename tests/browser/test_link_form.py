@@ -27,23 +27,6 @@ def only_link(session: scoped_session[Session]) -> Link:
     return session.scalars(select(Link)).one()
 
 
-def test_one_key_one_field_and_the_address_is_copied(
-    desk: Page, session: scoped_session[Session], site: str
-) -> None:
-    desk.keyboard.press("c")
-    dialog = desk.get_by_role("dialog", name="Create link")
-    expect(dialog.get_by_label("Destination", exact=True)).to_be_focused()
-    desk.keyboard.type("example.com/a")
-    desk.keyboard.press("Enter")
-    expect(desk.get_by_role("status").filter(has_text="is created. Copied.")).to_be_visible()
-    link = only_link(session)
-    assert link.location_url == "https://example.com/a"
-    expect(desk.get_by_role("list", name="Links").get_by_role("listitem").first).to_contain_text(link.url)
-    desk.get_by_role("searchbox").focus()
-    desk.keyboard.press("Control+v")
-    expect(desk.get_by_role("searchbox")).to_have_value(f"{site}/{link.url}")
-
-
 def test_pasting_anywhere_begins_a_link_or_many(desk: Page, site: str) -> None:
     dialog = desk.get_by_role("dialog")
     desk.evaluate(PASTE, "just some words")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -161,14 +160,3 @@ def test_commands(here: Page, typed: str, then: str) -> None:
     here.keyboard.press("Enter")
     expect(here.locator(then).first).to_be_visible()
     expect(dialog(here)).to_be_hidden()
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_it_is_accessible(here: Page, theme: Any) -> None:
-    here.emulate_media(color_scheme=theme, reduced_motion="reduce")
-    here.locator("#rows a.name").first.focus()
-    opened(here)
-    found = violations(here)
-    here.keyboard.type("p")
-    expect(option(here, "/plum")).to_be_visible()
-    assert [*found, *violations(here)] == []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from threading import Thread
 from typing import Any
 
@@ -13,7 +13,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, scoped_session
 from werkzeug.serving import make_server
 
-from app.accounts.models import Passkey, User
+from app.accounts.models import User
 from app.audit.models import AuditEntry
 from tests.browser.conftest import Watch
 from tests.browser.test_doors import look
@@ -200,64 +200,6 @@ def test_from_the_first_to_the_last(
     expect(desk.get_by_role("link", name="Turn two-factor on")).to_be_visible()
 
 
-def test_a_lost_passkey(desk: Page, token: Device, session: scoped_session[Session]) -> None:
-    codes = add(desk, "Phone")
-    token.replace()
-    sign_out(desk)
-    type_password(desk)
-    desk.get_by_label("Recovery code").fill(codes[0])
-    desk.get_by_role("button", name="Use the code").click()
-    expect_signed_in(desk)
-    to_account(desk)
-    desk.get_by_role("link", name="See two-factor").click()
-    look(desk, desk.get_by_text("Two-factor is on, by your passkeys."))
-    desk.get_by_role("link", name="New recovery codes").click()
-    look(desk, desk.get_by_label("Current password"))
-    desk.get_by_label("Current password").fill(PASSWORD)
-    desk.keyboard.press("Enter")
-    codes = desk.get_by_label("Recovery codes").inner_text().split()
-    to_account(desk)
-    desk.get_by_role("link", name="Remove Phone").click()
-    dialog = desk.get_by_role("dialog")
-    dialog.get_by_label("Current password").fill(PASSWORD)
-    dialog.get_by_label("Recovery code").fill(codes[0])
-    dialog.get_by_role("button", name="Remove the passkey").click()
-    expect(desk.locator("#passkeys li")).to_have_count(0)
-    session.rollback()
-    assert session.scalars(select(Passkey)).all() == []
-
-
-def test_what_does_not_sign_in(
-    desk: Page, token: Device, site: str, session: scoped_session[Session]
-) -> None:
-    add(desk, "Phone")
-    desk.get_by_role("link", name="Done").click()
-    sign_out(desk)
-    button = desk.get_by_role("button", name="Sign in with a passkey")
-
-    token.knows_its_user(False)
-    button.click()
-    look(desk, desk.get_by_text("No passkey was used. The browser says:"))
-    token.knows_its_user(True)
-
-    token.send("setResponseOverrideBits", isBogusSignature=True)
-    desk.reload()
-    button.click()
-    look(desk, desk.get_by_text("This passkey did not work here."))
-    assert last_entry(session, "sign_in.failed").changes == {"reason": "wrong_passkey"}
-    token.send("setResponseOverrideBits", isBogusSignature=False)
-
-    # a copy: its count is behind
-    for row in session.scalars(select(Passkey)):
-        row.sign_count = 1000
-    session.commit()
-    desk.goto(f"{site}/login")
-    button.click()
-    expect(desk.get_by_text("This passkey did not work here.")).to_be_visible()
-    expect(desk.get_by_role("heading", name="Sign in")).to_be_visible()
-    assert last_entry(session, "sign_in.failed").changes == {"reason": "cloned_passkey"}
-
-
 def test_autofill(context: BrowserContext, desk: Page, site: str, session: scoped_session[Session]) -> None:
     """The field of the address offers passkeys. The virtual authenticator takes the offer by itself."""
     token = Device(context, desk)
@@ -269,23 +211,3 @@ def test_autofill(context: BrowserContext, desk: Page, site: str, session: scope
     desk.goto(f"{site}/login?next=/dashboard/keys/")
     desk.wait_for_url(f"{site}/dashboard/keys/")
     assert last_entry(session, "sign_in").changes == {"method": "passkey"}
-
-
-def test_an_address_that_browsers_refuse(
-    context: BrowserContext,
-    desk: Page,
-    alice: User,
-    site: str,
-    watch: Watch,
-    sign_in: Callable[[BrowserContext, User], Page],
-) -> None:
-    """The same application by its IP address: hints in place of buttons."""
-    by_address = site.replace("localhost", "127.0.0.1")
-    desk.goto(f"{by_address}/login")
-    expect(desk.get_by_role("button", name="Sign in", exact=True)).to_be_visible()
-    expect(desk.get_by_role("button", name="Sign in with a passkey")).to_have_count(0)
-    type_password(desk)
-    to_account(desk)
-    look(desk, desk.locator("#passkeys").get_by_text("they do not work at an IP address"))
-    expect(desk.get_by_role("link", name="Add a passkey")).to_have_count(0)
-    watch.complaints[:] = [text for text in watch.complaints if by_address not in text]

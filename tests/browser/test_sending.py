@@ -145,62 +145,6 @@ def test_a_server_that_is_away_loses_nothing(
     forgive(watch)
 
 
-# the page, what is filled in, the button, and the field that is wrong
-WRONG: dict[str, tuple[str, dict[str, str], str, str]] = {
-    "a link": ("links/new", {"url": "first", "location_url": "nowhere:x"}, "Create link", "location_url"),
-    "many links": (
-        "links/bulk",
-        {"location_urls": "https://example.com\nnowhere:x"},
-        "Create links",
-        "location_urls",
-    ),
-    "a project": ("projects/new", {"name": "", "color": "#123456"}, "Create project", "name"),
-    "a domain": ("domains/new", {"host": "no host"}, "Create domain", "host"),
-    "a pixel": (
-        "pixels/new",
-        {"type": "social_a", "name": "Shop", "pixel": "no id"},
-        "Create pixel",
-        "pixel",
-    ),
-    "a handler": (
-        "handlers/new",
-        {"type": "email", "name": "Team", "email": "nobody"},
-        "Create handler",
-        "email",
-    ),
-    "a key": ("keys/new", {"name": "x" * 200}, "Create API key", "name"),
-    "the account": (
-        "account/email",
-        {"new_email": "no..body@example.com"},
-        "Change the address",
-        "new_email",
-    ),
-}
-
-
-def put(page: Page, field: str, value: str) -> None:
-    if field == "type":
-        return page.locator(f"main [name=type][value={value}]").check()
-    return page.locator(f"main [name={field}]").fill(value)
-
-
-def test_what_is_wrong_stands_beside_its_field(desk: Page, site: str) -> None:
-    """The first wrong field has the focus, and everything typed is still there."""
-    for name, (path, values, button, wrong) in WRONG.items():
-        desk.goto(f"{site}/dashboard/{path}")
-        for field, value in values.items():
-            put(desk, field, value)
-        desk.get_by_role("button", name=button, exact=True).click()
-        field = desk.locator(f"main [name={wrong}]")
-        expect(field, name).to_have_attribute("aria-invalid", "true")
-        expect(field, name).to_be_focused()
-        told = (field.get_attribute("aria-describedby") or "").split()
-        expect(desk.locator(f"#{told[0]}"), name).to_be_visible()
-        for field_name, value in values.items():
-            if field_name != "type":
-                expect(desk.locator(f"main [name={field_name}]"), name).to_have_value(value)
-
-
 @pytest.mark.parametrize(("chosen", "system"), [("light", "dark"), ("dark", "light")])
 def test_the_colours_are_right_from_the_first_picture(
     chosen: str, system: str, browser: Browser, own_site: Site, alice: User, sign_in: Any

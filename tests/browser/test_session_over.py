@@ -29,13 +29,6 @@ class Form(NamedTuple):
 
 FORMS = {
     "a link": Form("links/new", "[name=location_url]", "https://example.com/kept", "Create link"),
-    "many links": Form("links/bulk", "[name=location_urls]", "https://example.com/kept", "Create links"),
-    "a project": Form("projects/new", "[name=name]", "Kept", "Create project"),
-    "a domain": Form("domains/new", "[name=host]", "kept.example", "Create domain"),
-    "a pixel": Form("pixels/new", "[name=name]", "Kept", "Create pixel"),
-    "a handler": Form("handlers/new", "[name=name]", "Kept", "Create handler"),
-    "a key": Form("keys/new", "[name=name]", "Kept", "Create API key"),
-    "the profile": Form("account/", "[name=name]", "Kept", "Save profile"),
     "the address": Form("account/email", "[name=new_email]", "kept@example.com", "Change the address"),
 }
 

@@ -60,33 +60,6 @@ def create(desk: Page, where: str, name: str, **options: Any) -> str:
     return desk.locator("#share-address").inner_text()
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_made_by_mouse_and_opened_without_an_account(
-    width: int, desk: Page, site: str, past: Past, visitor: BrowserContext
-) -> None:
-    resize(desk, width)
-    address = create(desk, f"{site}/dashboard/links/{past.first.id}/statistics/", "Spring for the team")
-    assert address.startswith(f"{site}/dashboard/shared/")
-    page = visitor.new_page()
-    resize(page, width)
-    page.goto(address)
-    expect(page.get_by_role("heading", name="Spring for the team")).to_be_visible()
-    expect(page.locator("[data-chart] canvas")).to_be_visible()
-    expect(page.locator(".total .value").first).not_to_have_text("0")
-    expect(page.get_by_role("region", name="Countries")).to_contain_text("Germany")
-    assert sideways(page) == []
-    assert visitor.cookies() == []
-    page.get_by_role("link", name="Visitors").click()
-    expect(page.locator(".total[aria-current]")).to_contain_text("Visitors")
-    desk.get_by_role("button", name="Done").click()
-    desk.locator("#share > summary").click()
-    desk.get_by_role("link", name="Share addresses").click()
-    row = desk.locator(".row", has_text="Spring for the team")
-    expect(row).to_contain_text("Opened 2 times")
-    row.get_by_role("link", name="Address of").click()
-    expect(desk.locator("#share-address")).to_have_text(address)
-
-
 class TheirSite:
     """Another site on this machine: a page of its own with the code in it. (A page that a test makes up has no
     address, and Chromium lets such a page frame nothing on this machine.)"""
@@ -133,20 +106,6 @@ def test_embedded_in_another_site(
     frame.get_by_role("link", name="Visitors").click()
     expect(frame.locator(".total[aria-current]")).to_contain_text("Visitors")
     assert visitor.cookies() == []
-
-
-def test_not_embedded_where_it_is_not_allowed(
-    desk: Page, site: str, past: Past, visitor: BrowserContext, theirs: TheirSite
-) -> None:
-    create(desk, f"{site}/dashboard/statistics/", "Our clicks", hosts="another.example")
-    said: list[str] = []
-    visitor.on("console", lambda message: said.append(message.text))
-    page = theirs.open(visitor, desk.locator("#share-snippet").inner_text())
-    expect(page.get_by_role("heading", name="Theirs")).to_be_visible()
-    expect(page.locator("iframe")).to_be_visible()
-    expect(page.frame_locator("iframe").get_by_role("heading", name="Our clicks")).to_have_count(0)
-    assert page.frames[1].url.startswith("chrome-error:")
-    assert any("frame-ancestors" in text for text in said), said
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

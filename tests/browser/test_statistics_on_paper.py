@@ -136,15 +136,3 @@ def test_the_chart_is_saved_as_a_picture(
     name = saved.value.suggested_filename
     assert re.fullmatch(r"waypost-127\.0\.0\.1-\d+-first-\d{4}-\d\d-\d\d-\d{4}-\d\d-\d\d\.png", name), name
     assert size_of(saved.value, tmp_path / "chart.png") == (1920, 920)  # whatever the screen: twice 960 × 460
-
-
-def test_the_map_is_saved_as_a_picture(desk: Page, site: str, past: Past, tmp_path: Path) -> None:
-    desk.goto(address(site, past, "all links"))
-    desk.locator("#panel-map").scroll_into_view_if_needed()
-    expect(desk.locator("[data-world] svg")).to_be_visible()
-    with desk.expect_download() as saved:
-        desk.get_by_role("button", name="Map as PNG").click()
-    assert saved.value.suggested_filename.endswith("-map.png")
-    width, height = size_of(saved.value, tmp_path / "map.png")
-    assert width == 1920
-    assert height > 600

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from playwright.sync_api import APIResponse, Browser, BrowserContext, BrowserType, Page, Route, expect
+from playwright.sync_api import Browser, BrowserContext, BrowserType, Page, expect
 from werkzeug.serving import make_server
 
 from app.accounts.models import User
@@ -496,37 +496,6 @@ def test_consent_before_a_frame(page: Page, outside: Outside, link: Callable[...
         page.get_by_role("button", name=button).click()
         expect(page.frame_locator("iframe[title=Mine]").get_by_role("heading")).to_have_text("There")
         until(page, lambda fired=fired: said(outside) == fired, button)
-
-
-@pytest.mark.settings(PIXEL_CONSENT="ask")
-@pytest.mark.parametrize("columns", [{}, {"sensitive_content": True}], ids=["consent", "warning"])
-def test_a_double_click_takes_one_click_of_a_limited_link(
-    columns: Any, page: Page, outside: Outside, link: Callable[..., Link], site: str, there: str
-) -> None:
-    link("a", [] if columns else [("social_a", "123")], clicks_limit=1, **columns)
-    page.goto(f"{site}/a")
-    answers: list[tuple[Route, APIResponse]] = []
-
-    def hold(route: Route) -> None:
-        """Fetch the server's answer to the form, but do not give it to the browser yet."""
-        answers.append((route, route.fetch(max_redirects=0)))
-
-    page.route(
-        lambda url: url == f"{site}/a",
-        lambda route: hold(route) if route.request.method == "POST" else route.continue_(),
-    )
-    clicked: list[int] = []
-    page.expose_function("clicked", lambda: clicked.append(1))
-    page.evaluate("""() => {
-      const button = [...document.querySelectorAll("button")].at(-1);
-      setInterval(() => { button.click(); window.clicked(); }, 20);
-    }""")
-    until(page, lambda: answers, "the first answer")
-    so_far = len(clicked)
-    until(page, lambda: len(clicked) > so_far + 1, "another click after it")
-    [(route, answer)] = answers
-    route.fulfill(response=answer)
-    page.wait_for_url(there)
 
 
 # --- forms reach the destination although the policy names no target for them

@@ -68,22 +68,3 @@ def test_a_link_is_made_changed_and_deleted(desk: Page, session: scoped_session[
     desk.get_by_role("button", name="Delete link").click()
     said(desk, "/first is deleted.")
     expect(desk.get_by_role("heading", name="Create your first short link")).to_be_visible()
-
-
-def test_search_and_filters(desk: Page, alice: User, make_link: Callable[..., Link], site: str) -> None:
-    make_link(alice, "apple")
-    make_link(alice, "pear", is_enabled=False)
-    rows = desk.get_by_role("list", name="Links").get_by_role("listitem")
-    desk.goto(f"{site}/dashboard/links/")
-    expect(rows).to_have_count(2)
-    desk.locator("summary", has_text="Filter").click()
-    desk.locator(".filters summary", has_text="State").click()
-    desk.get_by_role("checkbox", name="Off").check()
-    desk.get_by_role("button", name="Show").click()
-    expect(rows).to_have_count(1)
-    expect(rows).to_contain_text("/pear")
-
-
-def test_the_colours(desk: Page) -> None:
-    desk.get_by_role("button", name="Dark").click()
-    expect(desk.locator("html")).to_have_attribute("data-theme", "dark")

@@ -84,14 +84,6 @@ def test_a_file_is_fetched_and_put_in_place(
     assert leftovers(path) == []
 
 
-def test_a_running_server_takes_it_up(update: Update, peers: Peers, path: Path, content: bytes) -> None:
-    write_geo_file(path, {NETWORK: {"country": {"iso_code": "IE"}}}, kind="DBIP-City-Lite")
-    places = GeoDatabase(path, seconds=0)
-    assert places.find(ADDRESS) == Location("EU", "IE")
-    assert update("--url", peers.serve(peers.says(ok(content))).url).exit_code == 0
-    assert places.find(ADDRESS) == IN_LONDON
-
-
 @pytest.mark.settings(**LOOPBACK)
 def test_the_free_file_of_this_month(
     update: Update, peers: Peers, path: Path, content: bytes, monkeypatch: pytest.MonkeyPatch
@@ -115,20 +107,6 @@ def test_last_months_where_this_months_is_not_out_yet(
     assert update().exit_code == 0
     assert len(peers.heard) == 2
     assert GeoDatabase(path).find(ADDRESS) == IN_LONDON
-
-
-MONTHS = {
-    dt.date(2026, 11, 21): ("2026-11", "2026-10"),
-    dt.date(2026, 1, 1): ("2026-01", "2025-12"),
-    dt.date(2024, 3, 31): ("2024-03", "2024-02"),
-}
-
-
-@pytest.mark.parametrize(("today", "months"), MONTHS.items(), ids=str)
-def test_the_addresses_of_the_free_file(today: dt.date, months: tuple[str, str]) -> None:
-    assert geo_update.free_urls(today) == tuple(
-        f"https://download.db-ip.com/free/dbip-city-lite-{month}.mmdb.gz" for month in months
-    )
 
 
 @pytest.mark.settings(GEOIP_URL="http://127.0.0.1:9/nobody")
@@ -157,12 +135,6 @@ def test_the_free_file_does_not_replace_another_publishers(update: Update, path:
     assert result.exit_code == 1
     assert "GeoIP2-City" in result.stderr
     assert path.read_bytes() == before
-
-
-def test_an_address_that_is_given_does(update: Update, peers: Peers, path: Path, content: bytes) -> None:
-    write_geo_file(path, kind="GeoIP2-City")
-    assert update("--url", peers.serve(peers.says(ok(content))).url).exit_code == 0
-    assert GeoDatabase(path).status.kind == "DBIP-City-Lite"
 
 
 # --- redirects

@@ -5,10 +5,8 @@ from __future__ import annotations
 import datetime as dt
 import logging
 import re
-from collections import Counter as Count
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import time_machine
@@ -19,8 +17,7 @@ from sqlalchemy.orm import Session
 
 from app.accounts import keys, services
 from app.accounts.models import User
-from app.accounts.workspaces import access_of
-from app.analytics.models import Click, Counter, Term
+from app.analytics.models import Click, Counter
 from app.domains.models import Domain
 from app.links.forms import LinkForm
 from app.links.models import Alias, Link
@@ -62,48 +59,6 @@ def said(done: Result, what: str) -> str:
     found = re.search(rf"^{what}: +(\S+)$", done.stdout, re.MULTILINE)
     assert found, done.output
     return found[1]
-
-
-def content(session: Session) -> list[Any]:
-    """The content of the account, without ids and what is random each time."""
-    user = services.list_users()[-1]
-    links = list(
-        session.scalars(
-            select(Link).where(Link.workspace_id == access_of(user).workspace_id).order_by(Link.id)
-        )
-    )
-    names = {link.id: link.title for link in links}
-    columns = [
-        name
-        for name in LinkForm(None, owner=access_of(user))._fields
-        if hasattr(Link, name) and not name.startswith("cloaking_")
-    ]
-    shown = [
-        [getattr(link, name) for name in columns if name not in {"url", "project_id", "domain_id"}]
-        for link in links
-    ]
-    terms = {term.id: term.value for term in session.scalars(select(Term))}
-    clicks = session.scalars(select(Click).where(Click.user_id == user.id).order_by(Click.id))
-    visits = [
-        (
-            names[c.link_id],
-            c.time_ms,
-            c.visitor,
-            *(
-                terms.get(getattr(c, f"{name}_id"))
-                for name in (
-                    "country_code",
-                    "city_name",
-                    "agent",
-                    "referrer_host",
-                    "utm_source",
-                    "destination",
-                )
-            ),
-        )
-        for c in clicks
-    ]
-    return [shown, visits]
 
 
 LINK_KEYS = {
@@ -172,63 +127,6 @@ class TestTheDemo:
         addresses = [value for handler in handlers for value in handler.settings.values() if "//" in value]
         assert all(address.startswith("https://example.com/") for address in addresses)
 
-    def test_has_life(self, seed: Seed, session: Session) -> None:
-        seed("--clicks", "3000", "--days", "60")
-        clicks = list(session.scalars(select(Click).where(~Click.is_bot).order_by(Click.id)))
-        times = [dt.datetime.fromtimestamp(click.time_ms / 1000, dt.UTC) for click in clicks]
-        assert times == sorted(times)
-        assert NOW - dt.timedelta(days=60, seconds=1) <= times[0]
-        assert times[-1] <= NOW
-        on_weekends = sum(time.weekday() > 4 for time in times)
-        assert on_weekends < len(times) * 0.2  # of 2/7 of the days
-        visitors = {click.visitor for click in clicks}
-        assert len(visitors) < len(clicks)
-        assert len(visitors) < len({(click.visitor, click.link_id) for click in clicks})  # some see two links
-        for name in (
-            "country_code",
-            "city_name",
-            "agent",
-            "language",
-            "referrer_host",
-            "utm_source",
-            "destination",
-        ):
-            assert len({getattr(click, f"{name}_id") for click in clicks}) > 4, name
-        launch = session.scalars(select(Link).where(Link.url == "launch")).one()
-        by_day = Count(
-            time.date() for time, click in zip(times, clicks, strict=True) if click.link_id == launch.id
-        )
-        [(_, most)] = by_day.most_common(1)
-        assert most > 3 * sum(by_day.values()) / len(by_day)
-
-    def test_nothing_was_clicked_when_it_could_not_be(self, seed: Seed, session: Session) -> None:
-        seed("--clicks", "3000", "--days", "60")
-        counts = {row.link_id: row.clicks for row in session.execute(select(Counter.link_id, Counter.clicks))}
-        for link in session.scalars(select(Link)):
-            ends = session.execute(
-                select(func.min(Click.time_ms), func.max(Click.time_ms)).where(Click.link_id == link.id)
-            ).one()
-            first, last = (
-                None if ms is None else dt.datetime.fromtimestamp(ms / 1000, dt.UTC) for ms in ends
-            )
-            assert counts.get(link.id, 0) <= (link.clicks_limit or 3000)
-            assert first is None or link.datetime <= first
-            assert link.start_date is None or first is None or link.start_date <= first
-            assert link.end_date is None or last is None or last <= link.end_date
-        used_up = session.scalars(select(Link).where(Link.url == "first-25")).one()
-        assert counts[used_up.id] == used_up.clicks_limit == 25
-
-    @pytest.mark.full
-    def test_the_same_number_tells_the_same_story(self, seed: Seed, session: Session) -> None:
-        seed("--rng", "7", *SMALL)
-        first = content(session)
-        with time_machine.travel(NOW):
-            assert seed("--rng", "7", *SMALL).exit_code == 0
-        assert content(session) == first
-        with time_machine.travel(NOW):
-            seed("--rng", "8", *SMALL)
-        assert content(session) != first
-
     def test_run_again_it_replaces_the_account(self, seed: Seed, session: Session, bob: User) -> None:
         before = seed(*SMALL)
         after = seed("--links", "12", *SMALL)
@@ -262,14 +160,6 @@ class TestTheDemo:
             "bob@example.com": False,
             "demo@example.com": True,
         }
-
-    @pytest.mark.full
-    def test_two_demos_get_along(self, seed: Seed, session: Session) -> None:
-        seed(*SMALL)
-        done = seed("--email", "other@example.com", *SMALL)
-        assert done.exit_code == 0
-        launches = session.scalars(select(Link.url).where(Link.title == "Launch day").order_by(Link.id)).all()
-        assert launches == ["launch", f"launch-{services.list_users()[-1].id}"]
 
 
 def test_no_line_of_the_audit_log_hides_how_to_sign_in(

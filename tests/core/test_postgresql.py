@@ -79,18 +79,6 @@ def test_each_connection_has_its_limits(make_engine: MakeEngine) -> None:
         assert limits_of(engine, **level) == ["18s", "10s", "1min"]
 
 
-def test_the_limits_of_the_system(make_engine: MakeEngine) -> None:
-    with make_engine(PAGES).connect() as connection:
-        driver = connection.connection.dbapi_connection
-        assert isinstance(driver, psycopg.Connection)
-        asked = {each.keyword.decode(): each.val for each in driver.pgconn.info}
-    assert [asked[name] for name in ("connect_timeout", "tcp_user_timeout", "keepalives_idle")] == [
-        b"3",
-        b"15000",
-        b"10",
-    ]
-
-
 def test_a_statement_that_takes_too_long_is_no_outage(make_engine: MakeEngine) -> None:
     engine = make_engine(replace(PAGES, statement=0.2))
     with engine.connect() as connection:

@@ -241,34 +241,6 @@ def test_nobody_else_can_write_into_a_trace(client: FlaskClient, begin, collecto
     assert (span.parent_id, span.trace_id == TRACE) == ("", False)
 
 
-def test_variables_of_opentelemetry_configure_it(
-    begin, collector: Collector, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20one")
-    monkeypatch.setenv("OTEL_SERVICE_NAME", "links")
-    begin()
-    with tracing.span("job", {}):
-        pass
-    (span,) = spans_of(collector)
-    assert span.resource["service.name"] == "links"
-    assert collector.headers[0]["authorization"] == "Bearer one"
-    assert collector.paths == ["/v1/traces"]
-    monkeypatch.setenv("OTEL_TRACES_SAMPLER", "always_off")
-    begin()
-    with tracing.span("job", {}):
-        pass
-    assert len(spans_of(collector)) == 1
-
-
-def test_an_error_is_told_by_its_class(begin, collector: Collector) -> None:
-    begin()
-    with pytest.raises(ZeroDivisionError), tracing.span("job", {}):
-        raise ZeroDivisionError("typed words")
-    (span,) = spans_of(collector)
-    assert span.is_failed
-    assert span.attributes == {"error.type": "ZeroDivisionError"}
-
-
 def test_the_end_does_not_wait_for_a_collector_that_hangs(
     begin, peers: Peers, monkeypatch: pytest.MonkeyPatch
 ) -> None:

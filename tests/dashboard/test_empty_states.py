@@ -16,25 +16,6 @@ from tests.dashboard.conftest import Desk
 from tests.past import take_in
 
 FAMILIES = ("links", "projects", "domains", "pixels", "handlers")
-# the list, what it says before there are rows, and the address of the link that it offers
-FIRST: Mapping[str, tuple[str, str]] = {
-    "/links/": ("Create your first short link", "/dashboard/links/new"),
-    "/projects/": ("No projects yet", "/dashboard/projects/new"),
-    "/domains/": ("No domains yet", "/dashboard/domains/new"),
-    "/pixels/": ("No pixels yet", "/dashboard/pixels/new"),
-    "/handlers/": ("No one is notified yet", "/dashboard/handlers/new"),
-    "/keys/": ("No API keys yet", "/dashboard/keys/new"),
-    "/trash/": ("The trash is empty", ""),
-    "/activity/": ("No events yet", "/dashboard/links/"),
-    "/handlers/{handler}/deliveries": ("No deliveries yet", "/dashboard/links/"),
-    "/statistics/": ("No clicks yet", "/dashboard/links/"),
-    "/links/{link}/statistics/": ("This link has no clicks yet", "/dashboard/links/{link}/qr"),
-    "/projects/{empty}/statistics/": ("No clicks yet", "/dashboard/links/"),
-    "/projects/{project}/statistics/": (
-        "No link of this project has clicks yet",
-        "/dashboard/links/?project_id={project}",
-    ),
-}
 # a query that matches nothing, and the address that shows everything
 NOTHING: Mapping[str, str] = {
     **{f"/{name}/?search=zzz": f"/dashboard/{name}/" for name in FAMILIES},
@@ -66,16 +47,6 @@ def shown(desk: Desk, path: str, status: int = 200) -> str:
     answer = desk.get(path)
     assert answer.status_code == status, path
     return html.unescape(answer.text)
-
-
-@pytest.mark.parametrize("path", FIRST)
-def test_before_there_is_anything(desk: Desk, path: str, request: pytest.FixtureRequest) -> None:
-    rows = request.getfixturevalue("rows") if "{" in path else {}
-    words, way = FIRST[path]
-    page = shown(desk, path.format(**rows))
-    assert f"<h2>{words}</h2>" in page
-    assert f'href="{way.format(**rows)}"' in page or not way
-    assert "Nothing found" not in page
 
 
 def test_nothing_is_like_that(desk: Desk, rows: dict[str, int], alice: User, factory: Any) -> None:

@@ -14,17 +14,16 @@ from flask.testing import FlaskClient
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
-from app.accounts import member_invitations, workspaces
+from app.accounts import workspaces
 from app.accounts.models import ApiKey, User, UserSession, Workspace, WorkspaceInvitation
 from app.accounts.rights import EDITOR, OWNER, VIEWER
 from app.accounts.workspaces import access_of
 from app.analytics.sharing.models import StatisticsShare
 from app.audit.models import AuditEntry
 from app.core.clock import now
-from app.core.database import begin_write
 from app.core.extensions import db
 from app.links.models import Link
-from app.notifications.models import Delivery, NotificationHandler, SystemEmail
+from app.notifications.models import Delivery, NotificationHandler
 from tests.dashboard.conftest import Desk
 from tests.factories import PASSWORD, Factory
 
@@ -160,25 +159,6 @@ def test_an_invitation_is_accepted(desk: Desk, workspace: Workspace, bob: User, 
     assert (answer.status_code, answer.location) == (303, "/dashboard/w/5000/links/")
     assert bobs.get("/w/5000/links/").status_code == 200
     assert bobs.get(f"/join?token={token[1]}").status_code == 404
-
-
-@pytest.mark.settings(SMTP_URL="smtp://127.0.0.1:2525", BASE_URL="http://localhost")
-def test_invitations_of_a_day_are_bounded(
-    desk: Desk, alice: User, workspace: Workspace, session: Session
-) -> None:
-    own = access_of(alice)
-    for number in range(member_invitations.BY_USER.amount):  # of which some are for an address again
-        begin_write(db.session)
-        member_invitations.invite(own, f"stranger{number % 15}@example.com", VIEWER)
-        db.session.commit()
-    before = sorted(session.scalars(select(WorkspaceInvitation.id)))
-    for path in ("/w/5000/workspace/invite", "/workspace/invite"):
-        page = desk.post(path, {"email": "stranger1@example.com", "role": VIEWER})
-        assert page.status_code == 422
-        assert "You have made 20 invitations within a day." in page.text
-    session.expire_all()
-    assert sorted(session.scalars(select(WorkspaceInvitation.id))) == before
-    assert not session.scalars(select(SystemEmail.id)).all()
 
 
 def test_roles_removal_and_leaving(

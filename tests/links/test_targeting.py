@@ -2,45 +2,32 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
-from app.core.folders import ROOT
 from app.input.parsers import Rejected
 from app.links.targeting import TYPES
 from app.redirects.simulation.visitor import SimulatedVisitor, VisitorProfile
 from app.redirects.targets import compiled_targets
 
 GOOD = [
-    ("continent_code", "EU", "EU"),
     ("continent_code", "na", "NA"),
-    ("country_code", "DE", "DE"),
     ("country_code", "gb", "GB"),
     ("city_name", "Berlin", "Berlin"),
     ("city_name", "Portland, us", "Portland, US"),
-    ("city_name", "Portland,US", "Portland, US"),
     ("city_name", "São Paulo", "São Paulo"),
-    ("city_name", "Washington, DC", "Washington, DC"),
     ("city_name", "Washington, D.C.", "Washington, D.C."),
     ("device_type", "Mobile", "mobile"),
-    ("device_type", "tablet", "tablet"),
-    ("browser_language", "de", "de"),
     ("browser_language", "PT-br", "pt-BR"),
     ("browser_language", "zh-hant-tw", "zh-Hant-TW"),
     ("browser_language", "es-419", "es-419"),
-    ("browser_language", "gsw", "gsw"),
     ("browser_language", "sl-rozaj-biske-1994", "sl-rozaj-biske-1994"),
     ("browser_language", "de-DE-u-CO-phonebk", "de-DE-u-co-phonebk"),
     ("browser_language", "en-x-US", "en-x-us"),
     ("os_name", "WINDOWS", "Windows"),
-    ("os_name", "macos", "macOS"),
-    ("os_name", "ios", "iOS"),
     ("os_name", "chrome os", "Chrome OS"),
     ("os_name", "Fedora", "Fedora"),
     ("browser_name", "samsung internet", "Samsung Internet"),
     ("browser_name", "Vivaldi", "Vivaldi"),
-    ("rotation", "1", "1"),
     ("rotation", "100", "100"),
     ("rotation", "050", "50"),
 ]
@@ -70,24 +57,6 @@ BAD = [
 def test_no_key(type_, key):
     with pytest.raises(Rejected):
         TYPES[type_].read(key)
-
-
-def test_the_eight_types():
-    assert list(TYPES) == [
-        "continent_code", "country_code", "city_name", "device_type",
-        "browser_language", "rotation", "os_name", "browser_name",
-    ]  # fmt: skip
-
-
-def test_no_template_asks_for_a_certain_type():
-    """What a type's control looks like stands with the type."""
-    asked = re.compile(r"\btype\s*(?:==|!=|in)\s*[\"'\[(]")
-    found = [
-        path.name
-        for path in ROOT.glob("app/templates/dashboard/links/*.html")
-        if asked.search(path.read_text())
-    ]
-    assert found == []
 
 
 @pytest.mark.parametrize("type_", TYPES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable
 from typing import Any
 
 from app.notifications.message import BreakdownTable, Message, Section
@@ -91,3 +92,13 @@ def section(place: int, days: int, picture: bytes | None) -> Section:
         ),
         picture=picture,
     )
+
+
+#: what every transport is given: what is usual, and what is long, odd or much
+MESSAGES: dict[str, Callable[[], Message]] = {
+    "event": event,
+    "report": report,
+    "links": lambda: report(60, 31),
+    "long": endless,
+    "nasty": nasty,
+}

@@ -6,13 +6,11 @@ import datetime as dt
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-import requests
 import time_machine
 from sqlalchemy import create_engine
 from sqlalchemy.orm import Session
@@ -21,7 +19,7 @@ from app.accounts.models import User
 from app.core.config import Settings
 from app.core.database import begin_write, prepare_engine
 from app.jobs.mails import BY_HANDLER, BY_TARGET, BY_USER, post_confirmations
-from app.notifications import confirmation, test_send, unsubscribe
+from app.notifications import confirmation, unsubscribe
 from app.notifications.models import DELIVERED, PENDING, NotificationHandler
 from app.notifications.outbox import deliver
 from app.notifications.sender import Sender
@@ -30,11 +28,9 @@ from app.notifications.transport import chosen_transports
 from app.rate_limit.limiter import RateLimiter
 from tests.api.shape import problem
 from tests.clients import Api
-from tests.crowds import Owner
 from tests.dashboard.conftest import desk
 from tests.notifications.receivers import MailReceiver
 from tests.notifications.sending import send_all
-from tests.server import wait_for
 
 __all__ = ["desk"]
 pytestmark = pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8", BASE_URL="https://go.example")
@@ -134,15 +130,6 @@ def test_the_mail_says_nothing_that_an_owner_typed(
     for typed in ("BUY NOW", "evil.example", "Free money", alice.email):
         assert typed not in text
     assert "List-Unsubscribe" not in found
-
-
-def test_it_is_in_the_language_of_its_owner(
-    api: Api, alice: User, run_worker: Any, mail: MailReceiver
-) -> None:
-    alice.language = "de"
-    make(api)
-    run_worker()
-    assert mail.mails[0][1]["Subject"] == "Bestätige deine E-Mail-Adresse"
 
 
 def test_the_own_verified_address_needs_none(
@@ -252,35 +239,6 @@ def test_asking_again(api: Api, session: Session, run_worker: Any, mail: MailRec
 
 
 # --- the attack
-
-
-@pytest.mark.full
-def test_the_mail_cannon(make_server: Any, mail: MailReceiver) -> None:
-    """The Test button once sent 361 mails to a stranger in five seconds."""
-    server = make_server(
-        SMTP_URL=f"smtp://127.0.0.1:{mail.port}", MAIL_FROM="way@go.example", API_RATE_LIMIT="0"
-    )
-    owner = Owner(server)
-    sent = {"type": "email", "name": "n", "email": STRANGER}
-    id_ = owner.session.post(f"{owner.site}/notification-handlers", json=sent, timeout=90).json()["data"][
-        "id"
-    ]
-
-    def press(_: int) -> int:
-        headers = dict(owner.session.headers)
-        url = f"{owner.site}/notification-handlers/{id_}/test"
-        return requests.post(url, headers=headers, timeout=90).status_code
-
-    with ThreadPoolExecutor(16) as pool:
-        statuses = Counter(pool.map(press, range(60)))
-    assert set(statuses) == {200, 429} and statuses[200] <= test_send.BY_HANDLER.amount
-    wait_for(lambda: mail.mails, "the mail that asks")
-    path = link_in(mail.mails[0][1])
-    assert requests.post(server.url + path, timeout=90).status_code == 200
-    own = {"type": "email", "name": "n", "email": "owner@example.com"}
-    id_ = owner.session.post(f"{owner.site}/notification-handlers", json=own, timeout=90).json()["data"]["id"]
-    assert press(0) == 200
-    assert receivers(mail) == {STRANGER: 1, "owner@example.com": 1}
 
 
 def test_an_old_link_says_so(

@@ -168,16 +168,6 @@ def test_an_event_is_one_row_of_the_outbox(session):
     ]
 
 
-@pytest.mark.parametrize("type_", [type_ for type_ in events.WORDS if type_ != events.TEST])
-def test_each_event_has_words(type_):
-    message = events.compose("msg_1", type_, now(), {"link": LINK, **DATA}, SITE)
-    assert "go.example/café" in message.title
-    assert message.text.endswith(".")
-    assert message.url == "https://waypost.example/dashboard/links/7"
-    assert ("Clicks", "1,234") in message.facts
-    assert "{" not in message.title + message.text
-
-
 # --- answers
 
 

@@ -12,10 +12,9 @@ from standardwebhooks.webhooks import WebhookVerificationError
 
 from app.core.leases import precise_now
 from app.net.session import OutboundSession
-from app.notifications.transport import DeliveryFailed, all_transports
 from app.notifications.transports.webhook import new_secret, payload, replaced, secrets_of, send, signed
 from tests.notifications.messages import LINK, MOMENT, event, nasty, report
-from tests.notifications.receivers import Heard, Says, WebReceiver
+from tests.notifications.receivers import Heard, WebReceiver
 
 ID = "msg_0011223344556677"
 
@@ -88,34 +87,3 @@ def test_and_then_only_the_new_one(hours: float, count: int) -> None:
         == count
         == signed(fields, ID, "{}", now)["webhook-signature"].count("v1,")
     )
-
-
-ANSWERS = {
-    "200": (Says(200), None),
-    "204": (Says(204), None),
-    "299": (Says(299), None),
-    "301": (Says(301, "", {"Location": "https://example.com/"}), (False, False, None)),
-    "307": (Says(307, "", {"Location": "http://10.0.0.1/"}), (False, False, None)),
-    "400": (Says(400, "bad"), (False, False, None)),
-    "404": (Says(404), (False, False, None)),
-    "410": (Says(410, "gone"), (False, True, None)),
-    "429": (Says(429, "", {"Retry-After": "17"}), (False, False, 17)),
-    "429, when is nonsense": (Says(429, "", {"Retry-After": "soon"}), (False, False, None)),
-    "500": (Says(500), (False, False, None)),
-    "503": (Says(503, "", {"Retry-After": "0"}), (False, False, 0)),
-}
-
-
-@pytest.mark.parametrize("name", ANSWERS)
-def test_what_an_answer_means(name: str, web: WebReceiver, outbound: OutboundSession) -> None:
-    says, expected = ANSWERS[name]
-    web.answers.append(says)
-    fields = {"webhook": web.url, "secret": new_secret()}
-    if expected is None:
-        assert all_transports()["webhook"].send(fields, event(), outbound).status_code == says.status
-        return
-    with pytest.raises(DeliveryFailed) as caught:
-        send(fields, event(), outbound)
-    assert (caught.value.permanent, caught.value.gone, caught.value.retry_after) == expected
-    assert (caught.value.status_code, caught.value.answer) == (says.status, says.body)
-    assert len(web.heard) == 1

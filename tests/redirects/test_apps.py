@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
-import tomllib
-from pathlib import Path
-from string import Formatter
 from urllib.parse import unquote
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.redirects import apps
 from app.redirects.apps import APPS, Opening, opening
 
 SAME = "the web address, which only a tap opens in the app"
@@ -20,64 +16,41 @@ SAME = "the web address, which only a tap opens in the app"
 # app, destination, address on iOS (None: none), package on Android (None: none)
 TABLE: list[tuple[str, str, str | None, str | None]] = [
     ("YouTube", "https://www.youtube.com/watch?v=dQw4w9WgXcQ&t=42s", "vnd.youtube://www.youtube.com/watch?v=dQw4w9WgXcQ&t=42s", "com.google.android.youtube"),
-    ("YouTube", "https://m.youtube.com/shorts/abc", "vnd.youtube://www.youtube.com/shorts/abc", "com.google.android.youtube"),
-    ("YouTube", "https://youtube.com/@somebody", "vnd.youtube://www.youtube.com/@somebody", "com.google.android.youtube"),
     ("YouTube", "https://youtu.be/dQw4w9WgXcQ", "vnd.youtube://www.youtube.com/watch?v=dQw4w9WgXcQ", "com.google.android.youtube"),
-    ("YouTube", "https://youtu.be/dQw4w9WgXcQ?t=9", "vnd.youtube://www.youtube.com/watch?v=dQw4w9WgXcQ&t=9", "com.google.android.youtube"),
     ("Instagram", "https://www.instagram.com/some.body/", "instagram://user?username=some.body", "com.instagram.android"),
-    ("Instagram", "https://instagram.com/p.diddy?igsh=1", "instagram://user?username=p.diddy", "com.instagram.android"),
     ("Instagram", "https://instagram.com/explore/tags/cats/", "instagram://tag?name=cats", "com.instagram.android"),
     ("Instagram", "https://www.instagram.com/p/C8_xyz-1/", SAME, "com.instagram.android"),
-    ("Instagram", "https://www.instagram.com/reel/C8_xyz/?igsh=1", SAME, "com.instagram.android"),
     ("TikTok", "https://www.tiktok.com/@somebody", SAME, "com.zhiliaoapp.musically"),
     ("TikTok", "https://www.tiktok.com/@some.body/video/7123?lang=de", "snssdk1233://aweme/detail/7123", "com.zhiliaoapp.musically"),
-    ("TikTok", "https://vm.tiktok.com/ZM123/", SAME, "com.zhiliaoapp.musically"),
     ("X", "https://x.com/i/lists/123", SAME, "com.twitter.android"),
     ("X", "https://x.com/somebody/status/123?s=20", "twitter://status?id=123", "com.twitter.android"),
     ("X", "https://twitter.com/somebody", "twitter://user?screen_name=somebody", "com.twitter.android"),
     ("Facebook", "https://www.facebook.com/some.body/posts/1", "fb://facewebmodal/f?href=https%3A%2F%2Fwww.facebook.com%2Fsome.body%2Fposts%2F1", "com.facebook.katana"),
     ("Facebook", "https://m.facebook.com/profile.php?id=12&sk=about", "fb://profile/12", "com.facebook.katana"),
     ("Facebook", "https://m.facebook.com/groups/1", "fb://group/?id=1", "com.facebook.katana"),
-    ("Facebook", "https://fb.watch/abc/", SAME, "com.facebook.katana"),
     ("Messenger", "https://m.me/somebody?ref=x", SAME, "com.facebook.orca"),
     ("WhatsApp", "https://wa.me/+491701234567", "whatsapp://send?phone=491701234567", "com.whatsapp"),
-    ("WhatsApp", "https://wa.me/491701234567?text=Hi%20there", "whatsapp://send?phone=491701234567&text=Hi%20there", "com.whatsapp"),
-    ("WhatsApp", "https://wa.me/?text=Hi%20there%26more", "whatsapp://send?text=Hi%20there%26more", "com.whatsapp"),
     ("WhatsApp", "https://api.whatsapp.com/send?text=Hi", "whatsapp://send?text=Hi", "com.whatsapp"),
-    ("WhatsApp", "https://api.whatsapp.com/send?text=Hi&phone=491701234567", SAME, "com.whatsapp"),
-    ("WhatsApp", "https://api.whatsapp.com/send?phone=%2B491701234567&text=Hi", "whatsapp://send?phone=491701234567&text=Hi", "com.whatsapp"),
     ("WhatsApp", "https://chat.whatsapp.com/AbCdEfGhIjKlMnOpQrStUv", "whatsapp://chat?code=AbCdEfGhIjKlMnOpQrStUv", "com.whatsapp"),
     ("Telegram", "https://t.me/somebody", "tg://resolve?domain=somebody", "org.telegram.messenger"),
-    ("Telegram", "https://t.me/s/channel_1/77", "tg://resolve?domain=channel_1&post=77", "org.telegram.messenger"),
     ("Telegram", "https://t.me/+AbCdEf0123456789", "tg://join?invite=AbCdEf0123456789", "org.telegram.messenger"),
-    ("Telegram", "https://t.me/joinchat/AbCdEf0123456789", "tg://join?invite=AbCdEf0123456789", "org.telegram.messenger"),
-    ("Telegram", "https://t.me/addstickers/x", SAME, "org.telegram.messenger"),
-    ("Telegram", "https://t.me/some_bot?start=x", "tg://resolve?domain=some_bot&start=x", "org.telegram.messenger"),
     ("Snapchat", "https://www.snapchat.com/spotlight/x", SAME, "com.snapchat.android"),
     ("Snapchat", "https://www.snapchat.com/add/some-body", "snapchat://add/some-body", "com.snapchat.android"),
     ("LinkedIn", "https://de.linkedin.com/in/somebody", SAME, "com.linkedin.android"),
-    ("LinkedIn", "https://www.linkedin.com/company/some-firm/", SAME, "com.linkedin.android"),
     ("Pinterest", "https://www.pinterest.de/somebody/board/", SAME, "com.pinterest"),
     ("Pinterest", "https://www.pinterest.de/pin/123/", "pinterest://pin/123", "com.pinterest"),
-    ("Pinterest", "https://pin.it/abc", SAME, "com.pinterest"),
     ("Reddit", "https://old.reddit.com/r/cats/comments/1/x/", SAME, "com.reddit.frontpage"),
     ("Spotify", "https://open.spotify.com/track/4oktVvRuO1In9B7Hz0xm0a?si=1", "spotify:track:4oktVvRuO1In9B7Hz0xm0a", "com.spotify.music"),
-    ("Spotify", "https://open.spotify.com/intl-de/album/4oktVvRuO1In9B7Hz0xm0a", "spotify:album:4oktVvRuO1In9B7Hz0xm0a", "com.spotify.music"),
     ("Spotify", "https://open.spotify.com/user/somebody", SAME, "com.spotify.music"),
     ("SoundCloud", "https://soundcloud.com/somebody/some-song", SAME, "com.soundcloud.android"),
     ("Netflix", "https://www.netflix.com/de-en/title/80057281?s=i", "nflx://www.netflix.com/title/80057281", "com.netflix.mediaclient"),
     ("Twitch", "https://www.twitch.tv/some_body", "twitch://stream/some_body", "tv.twitch.android.app"),
-    ("Twitch", "https://www.twitch.tv/videos/123", SAME, "tv.twitch.android.app"),
-    ("Twitch", "https://clips.twitch.tv/Abc", SAME, "tv.twitch.android.app"),
     ("Discord", "https://discord.gg/abc", SAME, "com.discord"),
-    ("Discord", "https://discord.com/invite/abc", SAME, "com.discord"),
     ("Amazon", "https://www.amazon.co.uk/Some-Thing/dp/B000000000/ref=x?th=1", SAME, "com.amazon.mShop.android.shopping"),
-    ("Amazon", "https://amzn.to/abc", SAME, "com.amazon.mShop.android.shopping"),
     ("Airbnb", "https://www.airbnb.com.au/rooms/123", SAME, "com.airbnb.android"),
     ("Google Maps", "https://www.google.co.uk/maps/@42.5,13.0,6z", "comgooglemapsurl://www.google.co.uk/maps/@42.5,13.0,6z", "com.google.android.apps.maps"),
     ("Google Maps", "https://maps.google.com/?q=Berlin+Mitte", "comgooglemapsurl://maps.google.com/?q=Berlin+Mitte", "com.google.android.apps.maps"),
     ("Google Maps", "https://goo.gl/maps/abc", "comgooglemapsurl://goo.gl/maps/abc", "com.google.android.apps.maps"),
-    ("Google Maps", "https://maps.app.goo.gl/abc", SAME, "com.google.android.apps.maps"),
     ("Google Sheets", "https://docs.google.com/spreadsheets/d/1/edit#gid=7", SAME, "com.google.android.apps.docs.editors.sheets"),
     ("Google Docs", "https://docs.google.com/document/d/1/edit", SAME, "com.google.android.apps.docs.editors.docs"),
     ("Apple Music", "https://music.apple.com/de/album/x/1?i=2", SAME, "com.apple.android.music"),
@@ -89,41 +62,28 @@ TABLE: list[tuple[str, str, str | None, str | None]] = [
     ("Bluesky", "https://bsky.app/profile/some.bsky.social/post/3k", "bluesky://profile/some.bsky.social/post/3k", "xyz.blueskyweb.app"),
     ("YouTube Music", "https://music.youtube.com/watch?v=abc&list=x", SAME, "com.google.android.apps.youtube.music"),
     ("Vimeo", "https://vimeo.com/76979871?share=copy", "vimeo://app.vimeo.com/videos/76979871", "com.vimeo.android.videoapp"),
-    ("Vimeo", "https://vimeo.com/76979871/0a1b2c", SAME, "com.vimeo.android.videoapp"),
     ("Etsy", "https://www.etsy.com/de/listing/123/a-thing?ref=x", "etsy://listing/123", "com.etsy.android"),
-    ("Etsy", "https://www.etsy.com/shop/Somebody", SAME, "com.etsy.android"),
     ("eBay", "https://www.ebay.de/itm/A-Thing/143421740982?hash=x", "ebay://link/?nav=item.view&id=143421740982", "com.ebay.mobile"),
-    ("eBay", "https://www.ebay.com/usr/somebody", SAME, "com.ebay.mobile"),
     ("Walmart", "https://www.walmart.com/ip/A-Thing/123", SAME, "com.walmart.android"),
     ("Booking.com", "https://www.booking.com/hotel/de/adlon.html?aid=1", SAME, "com.booking"),
     ("Tripadvisor", "https://www.tripadvisor.de/Hotel_Review-g187323-d1-Reviews-X.html", "tripadvisor://www.tripadvisor.de/Hotel_Review-g187323-d1-Reviews-X.html", "com.tripadvisor.tripadvisor"),
     ("Shopee", "https://shopee.sg/A-Thing-i.123.456", SAME, "com.shopee.sg"),
-    ("Shopee", "https://shopee.com.br/product/1/2", SAME, "com.shopee.br"),
-    ("Shopee", "https://s.shopee.co.id/9AbCdEfGhI", SAME, "com.shopee.id"),
     ("Google Drive", "https://drive.google.com/file/d/1/view?usp=sharing", SAME, "com.google.android.apps.docs"),
     ("Google Slides", "https://docs.google.com/presentation/d/1/edit#slide=id.p", SAME, "com.google.android.apps.docs.editors.slides"),
     ("Google Forms", "https://docs.google.com/forms/d/e/1/viewform", SAME, "com.google.android.apps.docs"),
-    ("Google Forms", "https://forms.gle/abc", SAME, "com.google.android.apps.docs"),
     ("Apple Podcasts", "https://podcasts.apple.com/de/podcast/x/id123?i=456", SAME, None),
     ("Deezer", "https://www.deezer.com/de/track/3135556?utm_source=x", "deezer://www.deezer.com/track/3135556", "deezer.android.app"),
-    ("Deezer", "https://link.deezer.com/s/abc", SAME, "deezer.android.app"),
     ("TIDAL", "https://tidal.com/browse/track/1234", SAME, "com.aspiro.tidal"),
     ("Medium", "https://medium.com/@somebody/a-title-701e8406cc55?source=x", "medium://p/701e8406cc55", "com.medium.reader"),
-    ("Medium", "https://medium.com/p/701e8406cc55", "medium://p/701e8406cc55", "com.medium.reader"),
     ("Medium", "https://medium.com/@somebody", "medium://@somebody", "com.medium.reader"),
     ("Medium", "https://medium.com/some-publication", SAME, "com.medium.reader"),
     ("Quora", "https://de.quora.com/What-is-it", SAME, "com.quora.android"),
     ("Zoom", "https://us02web.zoom.us/j/81234567890?pwd=abc.1#success", "zoomus://zoom.us/join?confno=81234567890&pwd=abc.1", "us.zoom.videomeetings"),
-    ("Zoom", "https://zoom.us/j/81234567890", "zoomus://zoom.us/join?confno=81234567890", "us.zoom.videomeetings"),
     ("Zoom", "https://zoom.us/my/somebody", SAME, "us.zoom.videomeetings"),
     ("Microsoft Teams", "https://teams.microsoft.com/l/meetup-join/19%3ameeting/0?context=x", "msteams://teams.microsoft.com/l/meetup-join/19%3ameeting/0?context=x", "com.microsoft.teams"),
-    ("Microsoft Teams", "https://teams.live.com/meet/9381?p=x", SAME, "com.microsoft.teams"),
     ("Waze", "https://waze.com/ul?ll=52.5,13.4&navigate=yes", "waze://?ll=52.5,13.4&navigate=yes", "com.waze"),
-    ("Waze", "https://www.waze.com/live-map/directions?to=x", SAME, "com.waze"),
     ("PayPal", "https://paypal.me/somebody/10", SAME, "com.paypal.android.p2pmobile"),
-    ("PayPal", "https://www.paypal.com/paypalme/somebody", SAME, "com.paypal.android.p2pmobile"),
     ("Prime Video", "https://www.primevideo.com/detail/0ABC/ref=x", SAME, "com.amazon.avod.thirdpartyclient"),
-    ("Prime Video", "https://www.amazon.de/gp/video/detail/B0ABC", SAME, "com.amazon.avod.thirdpartyclient"),
     ("Disney+", "https://www.disneyplus.com/de-de/browse/entity-1", SAME, "com.disney.disneyplus"),
 ]  # fmt: skip
 IDS = [f"{row[0]} {row[1].split('//')[1][:40]}" for row in TABLE]
@@ -179,19 +139,6 @@ def test_every_app_has_its_row() -> None:
     assert {app.name for app in APPS} == {row[0] for row in TABLE}
 
 
-def test_every_row_says_what_is_read() -> None:
-    path = Path(apps.__file__).parent / "known_apps.toml"
-    known = tomllib.loads(path.read_text("utf-8"))
-    for row in known["apps"]:
-        assert {"name", "hosts"} <= row.keys() <= {"name", "hosts", "package", "countries", "targets"}, row
-        for target in row.get("targets", ()):
-            assert {"path"} <= target.keys() <= {"path", "except", "ios"}, row
-    for app in APPS:
-        for pattern, ios in app.targets:
-            slots = {name for _, name, *_ in Formatter().parse(ios or "") if name}
-            assert slots <= {"rest", "target", "encoded", *pattern.groupindex}, app.name
-
-
 @pytest.mark.parametrize("os_name", ["Windows", "macOS", "Linux", "Chrome OS", "", "ios", "Tizen"])
 def test_other_systems_have_no_app(os_name: str) -> None:
     assert opening("https://youtu.be/abc", os_name) is None
@@ -201,55 +148,21 @@ LOOK_ALIKES = [
     "https://evil-youtube.com/watch?v=1",
     "https://youtube.com.evil.example/watch?v=1",
     "https://youtube.com@evil.example/watch?v=1",
-    "https://evil.example/youtube.com/watch?v=1",
     "https://evil.example/?u=https://youtube.com/watch?v=1",
-    "https://evil.example#youtube.com/watch?v=1",
-    "https://evil.example\\@youtube.com/watch?v=1",
-    "https://evil.example\\.youtube.com/watch?v=1",
     "https://youtube.com\\@evil.example/watch?v=1",
     "https://user:secret@youtube.com/watch?v=1",
     "https://youtube.com:8443/watch?v=1",
-    "https://youtube.com:80@evil.example/watch?v=1",
     "https://youtube.com./watch?v=1",
-    "https://xyoutube.com/watch?v=1",
-    "https://evil.youtube.com/watch?v=1",
-    "https://www.youtube.com.co/watch?v=1",
-    "https://www-youtube.com/watch?v=1",
-    "https://youtube.com%2eevil.example/watch?v=1",
-    "https://уoutube.com/watch?v=1",
-    "https://ｙoutube.com/watch?v=1",
     "https://xn--outube-2of.com/watch?v=1",
     "https://youtube。com/watch?v=1",
     "https://youtube\t.com/watch?v=1",
-    "https://youtube.com\n/watch?v=1",
-    " https://youtube.com/watch?v=1",
-    "https:youtube.com/watch?v=1",
     "https:///youtube.com/watch?v=1",
-    "//youtube.com/watch?v=1",
-    "ftp://youtube.com/watch?v=1",
     "javascript://youtube.com/watch?v=1",
-    "intent://youtube.com/watch?v=1#Intent;end",
-    "youtube.com/watch?v=1",
-    "https://[youtube.com]/watch?v=1",
     "https://[::1/watch?v=1",
     "https://amazon.cm/dp/B000000000",
-    "https://amazon.com.evil.example/dp/B000000000",
     "https://google.cm.evil.example/maps",
-    "https://google.xyz/maps/x",
-    "https://evilgoogle.com/maps/x",
-    "https://pinterest.cm/pin/1",
-    "https://at.me/somebody",
-    "https://xx.com/somebody",
     "https://notx.com/somebody",
-    "https://foryou.tube/abc",
-    "https://evil.t.me/somebody",
-    "https://zoom.us.evil.example/j/81234567890",
     "https://evilzoom.us/j/81234567890",
-    "https://ebay.cm/itm/143421740982",
-    "https://shopee.cm/product/1/2",
-    "https://evil.bsky.app/profile/x",
-    "https://paypal.me.evil.example/x",
-    "",
 ]
 
 
@@ -261,37 +174,21 @@ def test_look_alikes_open_nothing(destination: str, os_name: str) -> None:
 
 FOR_THE_WEB = [
     "https://www.youtube.com/",
-    "https://www.youtube.com/about/",
     "https://www.instagram.com/accounts/login/",
-    "https://x.com/tos",
     "https://www.facebook.com/sharer/sharer.php?u=x",
-    "https://www.facebook.com/sharer.php?u=x",
     "https://www.facebook.com/business/ads",
-    "https://developers.facebook.com/docs",
     "https://business.instagram.com/x",
-    "https://aws.amazon.com/dp/B000000000",
     "https://www.amazon.com/gp/help/customer",
-    "https://www.google.com/search?q=maps",
     "https://www.google.com/mapsfoo",
-    "https://docs.google.com/",
     "https://medium.com/about",
-    "https://vimeo.com/upload",
     "https://www.etsy.com/help",
-    "https://www.ebay.com/help/home",
     "https://www.paypal.com/de/business",
-    "https://support.zoom.us/hc/en-us",
     "https://drive.google.com/uc?export=download&id=1",
-    "https://www.deezer.com/de/company",
     "https://www.disneyplus.com/legal",
-    "https://www.threads.com/login",
     "https://www.linkedin.com/legal/privacy-policy",
-    "https://www.netflix.com/browse",
     "https://www.twitch.tv/jobs",
-    "https://discord.com/developers/docs",
     "https://support.discord.com/invite/x",
-    "https://www.reddit.com/prefs/",
     "https://www.apple.com/music",
-    "https://play.google.com/console",
     "https://wa.me/",
 ]
 

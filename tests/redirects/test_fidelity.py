@@ -27,93 +27,63 @@ E = "https://e.com"
 ROWS: dict[str, Row] = {
     # as it was written
     "host alone": (E, "", None, E),
-    "root": (f"{E}/", "", None, f"{E}/"),
     "path": (f"{E}/a/b", "", None, f"{E}/a/b"),
     "dots in the path": (f"{E}/a/./b/../c", "", None, f"{E}/a/./b/../c"),
     "slashes": (f"{E}//a///b/", "", None, f"{E}//a///b/"),
     "case of scheme and host": ("HTTPS://Example.COM/A", "", None, "HTTPS://Example.COM/A"),
     "case of percent": (f"{E}/%7e%7E%2f%2F", "", None, f"{E}/%7e%7E%2f%2F"),
-    "port": ("http://e.com:8080/a", "", None, "http://e.com:8080/a"),
     "the usual port": ("https://e.com:443/a", "", None, "https://e.com:443/a"),
     "final dot": ("https://e.com./a", "", None, "https://e.com./a"),
-    "IPv4": ("http://192.0.2.1/a", "", None, "http://192.0.2.1/a"),
     "IPv6": ("http://[2001:db8::1]:80/a", "", None, "http://[2001:db8::1]:80/a"),
     "login": ("https://me:pa%40ss@e.com/a", "", None, "https://me:pa%40ss@e.com/a"),
-    "plus": (f"{E}/a+b?c=d+e", "", None, f"{E}/a+b?c=d+e"),
     "escaped plus": (f"{E}/a%2Bb?c=d%2Be", "", None, f"{E}/a%2Bb?c=d%2Be"),
     "escaped twice": (f"{E}/a%2520b?c=d%2520e", "", None, f"{E}/a%2520b?c=d%2520e"),
-    "escaped space": (f"{E}/a%20b?c=d%20e", "", None, f"{E}/a%20b?c=d%20e"),
     "no escape": (f"{E}/%zz?a=%zz&b=%&c=%4", "", None, f"{E}/%zz?a=%zz&b=%&c=%4"),
     "square brackets": (f"{E}/a[0]?b[]=1&b[x]=2", "", None, f"{E}/a[0]?b[]=1&b[x]=2"),
-    "round brackets": (f"{E}/a(b)?c=(d)", "", None, f"{E}/a(b)?c=(d)"),
-    "curly brackets": (f"{E}/{{a}}?b={{c}}", "", None, f"{E}/{{a}}?b={{c}}"),
     "semicolons": (f"{E}/a;v=1?b;c=2;d", "", None, f"{E}/a;v=1?b;c=2;d"),
     "quotes and pipes": (f"{E}/'\"?a='\"|^`<>", "", None, f"{E}/'\"?a='\"|^`<>"),
     "at and colon": (f"{E}/@me:x?a=@:/?", "", None, f"{E}/@me:x?a=@:/?"),
     "the rest of ASCII": (f"{E}/!$&'*,-._~=", "", None, f"{E}/!$&'*,-._~="),
     "an address inside": (f"{E}/?u=https://f.com/?a=1%26b=2", "", None, f"{E}/?u=https://f.com/?a=1%26b=2"),
     "question mark alone": (f"{E}/?", "", None, f"{E}/?"),
-    "question marks": (f"{E}/??a?=b?", "", None, f"{E}/??a?=b?"),
     "ampersands": (f"{E}/?&&a=1&&", "", None, f"{E}/?&&a=1&&"),
     "keys without value": (f"{E}/?a&b=&=c&=", "", None, f"{E}/?a&b=&=c&="),
     "repeated keys": (f"{E}/?a=1&a=2&a=1", "", None, f"{E}/?a=1&a=2&a=1"),
     "fragment": (f"{E}/a#b", "", None, f"{E}/a#b"),
-    "hash alone": (f"{E}/a#", "", None, f"{E}/a#"),
     "fragment with a question": (f"{E}/#/a?b=c", "", None, f"{E}/#/a?b=c"),
-    "fragment with a hash": (f"{E}/#a#b", "", None, f"{E}/#a#b"),
-    "fragment of text": (f"{E}/#:~:text=a%20b", "", None, f"{E}/#:~:text=a%20b"),
-    "query and fragment": (f"{E}/?a=1#b?c=2", "", None, f"{E}/?a=1#b?c=2"),
     # beyond ASCII
     "umlaut in the path": (f"{E}/ä", "", None, f"{E}/%C3%A4"),
     "composed elsewhere": (f"{E}/a\u0308", "", None, f"{E}/a%CC%88"),
-    "Cyrillic": (f"{E}/путь", "", None, f"{E}/%D0%BF%D1%83%D1%82%D1%8C"),
     "Japanese": (f"{E}/日本?語=語#語", "", None, f"{E}/%E6%97%A5%E6%9C%AC?%E8%AA%9E=%E8%AA%9E#%E8%AA%9E"),
-    "Arabic": (f"{E}/ع", "", None, f"{E}/%D8%B9"),
-    "emoji in the path": (f"{E}/😀", "", None, f"{E}/%F0%9F%98%80"),
     "emoji that is joined": (f"{E}/👩‍🚀", "", None, f"{E}/%F0%9F%91%A9%E2%80%8D%F0%9F%9A%80"),
     "emoji in query and fragment": (f"{E}/?a=😀#😀", "", None, f"{E}/?a=%F0%9F%98%80#%F0%9F%98%80"),
-    "raw and escaped": (f"{E}/ä%C3%A4", "", None, f"{E}/%C3%A4%C3%A4"),
     "umlaut in the login": ("https://ä:ö@e.com/", "", None, "https://%C3%A4:%C3%B6@e.com/"),
     "IDN": ("https://bücher.example/", "", None, "https://xn--bcher-kva.example/"),
-    "IDN in capitals": ("https://BÜCHER.Example/Ü", "", None, "https://xn--bcher-kva.example/%C3%9C"),
     "IDN with port": ("https://bücher.example:8443", "", None, "https://xn--bcher-kva.example:8443"),
-    "IDN with login": ("https://me@bücher.example/", "", None, "https://me@xn--bcher-kva.example/"),
     "IDN in its wire form": ("https://xn--bcher-kva.example/", "", None, "https://xn--bcher-kva.example/"),
-    "IDN below another": ("https://a.bücher.b.example/", "", None, "https://a.xn--bcher-kva.b.example/"),
     "IDN with a sharp s": ("https://straße.example/", "", None, "https://xn--strae-oqa.example/"),
     "IDN with other dots": ("https://例え。テスト/", "", None, "https://xn--r8jz45g.xn--zckzah/"),
-    "IDN in Arabic": ("https://مثال.example/", "", None, "https://xn--mgbh0fb.example/"),
-    "emoji host": ("https://i❤.ws/", "", None, "https://xn--i-7iq.ws/"),
     # what the link adds
     "utm to a host": (E, "mail", None, f"{E}?utm_source=mail"),
-    "utm to a path": (f"{E}/a", "mail", None, f"{E}/a?utm_source=mail"),
     "utm to a query": (f"{E}/?a=1", "mail", None, f"{E}/?a=1&utm_source=mail"),
     "utm to an empty query": (f"{E}/?", "mail", None, f"{E}/?utm_source=mail"),
-    "utm after an ampersand": (f"{E}/?a=1&", "mail", None, f"{E}/?a=1&utm_source=mail"),
     "utm before the fragment": (f"{E}/#a", "mail", None, f"{E}/?utm_source=mail#a"),
-    "utm before an empty fragment": (f"{E}/#", "mail", None, f"{E}/?utm_source=mail#"),
     "utm before a fragment's question": (f"{E}/#/a?b=c", "mail", None, f"{E}/?utm_source=mail#/a?b=c"),
     "utm between query and fragment": (f"{E}/?a=%zz#b", "mail", None, f"{E}/?a=%zz&utm_source=mail#b"),
     "utm, all three": (f"{E}/", "a/b/c", None, f"{E}/?utm_source=a&utm_medium=b&utm_campaign=c"),
-    "utm, the middle one": (f"{E}/", "/b/", None, f"{E}/?utm_medium=b"),
     "utm with what must be escaped": (f"{E}/", "a b+c&d=e#f%g", None, f"{E}/?utm_source=a%20b%2Bc%26d%3De%23f%25g"),
     "utm beyond ASCII": (f"{E}/", "Grüße 😀", None, f"{E}/?utm_source=Gr%C3%BC%C3%9Fe%20%F0%9F%98%80"),
-    "utm replaces": (f"{E}/?utm_source=x&a=1", "mail", None, f"{E}/?a=1&utm_source=mail"),
     "utm replaces all of that name": (
         f"{E}/?utm_source=x&a=1&utm_source=y&utm_source", "mail", None, f"{E}/?a=1&utm_source=mail"),
     "utm replaces one escaped": (f"{E}/?utm%5Fsource=x", "mail", None, f"{E}/?utm_source=mail"),
-    "utm leaves another alone": (f"{E}/?utm_medium=x", "mail", None, f"{E}/?utm_medium=x&utm_source=mail"),
     "utm leaves another case alone": (f"{E}/?UTM_Source=x", "mail", None, f"{E}/?UTM_Source=x&utm_source=mail"),
-    "utm leaves the fragment's alone": (f"{E}/#?utm_source=x", "mail", None, f"{E}/?utm_source=mail#?utm_source=x"),
     "utm leaves bytes alone": (
         f"{E}/?a=+%2B%2520%zz[]();&&b=#c", "mail", None, f"{E}/?a=+%2B%2520%zz[]();&&b=&utm_source=mail#c"),
-    "utm to an IDN": ("https://bücher.example", "mail", None, "https://xn--bcher-kva.example?utm_source=mail"),
     "no utm, its own stays": (f"{E}/?utm_source=x", "", None, f"{E}/?utm_source=x"),
     # what the visitor's query adds
     "not forwarded": (f"{E}/", "", None, f"{E}/"),
     "nothing sent": (f"{E}/?a=1", "", b"", f"{E}/?a=1"),
     "forwarded": (f"{E}/", "", b"a=1&b=2", f"{E}/?a=1&b=2"),
-    "forwarded to a host": (E, "", b"a=1", f"{E}?a=1"),
     "forwarded to a query": (f"{E}/?x=1", "", b"a=1", f"{E}/?x=1&a=1"),
     "forwarded before the fragment": (f"{E}/?x=1#y", "", b"a=1", f"{E}/?x=1&a=1#y"),
     "the destination's key stays": (f"{E}/?a=1", "", b"a=2&b=3", f"{E}/?a=1&b=3"),
@@ -181,14 +151,6 @@ def test_resolved(row: Row) -> None:
     outcome = resolve(plan(**fields(row)), Visitor({"QUERY_STRING": sent(row)}), NOW)
     assert outcome.location == row[3]
     assert outcome.destination == row[0]
-
-
-@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
-def test_a_targeting_pairs_destination_leaves_alike(row: Row) -> None:
-    pairs = [["1", row[0]]]
-    columns = {**fields(row), "location_url": f"{E}/other", "targeting_type": "rotation", "targeting": pairs}
-    visitor = Visitor({"QUERY_STRING": sent(row)})
-    assert resolve(plan(**columns), visitor, NOW).location == row[3]
 
 
 @pytest.mark.parametrize("raw", ["#", "\x00", "\t", " ", "\x7f", "\r\n"])

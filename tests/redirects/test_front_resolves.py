@@ -122,13 +122,3 @@ def test_a_page_and_the_front_answer_alike(
         assert one.headers["Location"] == other.headers["Location"]
     first, second = ([visit._replace(time_ms=0) for visit in visits()][start::2] for start in (0, 1))
     assert first == second
-
-
-def test_a_change_of_pairs_is_seen_at_the_next_poll(
-    alone: Person, desk: RedirectContext, factory: Factory, owner: User, change: Callable[..., None]
-) -> None:
-    link = factory.link(owner, "a", location_url=THERE, **by_device(mobile=OTHER))
-    assert alone.open("/a", agent=PHONE).headers["Location"] == OTHER
-    change(link, targeting=[["tablet", OTHER]])
-    desk.compiled_links.poll()
-    assert alone.open("/a", agent=PHONE).headers["Location"] == THERE

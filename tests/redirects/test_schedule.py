@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 import time_machine
-from flask.testing import FlaskClient
 
-from app.accounts.models import User
-from app.redirects.wsgi import Front
 from tests.clients import Api
-from tests.dashboard.conftest import Desk as Dashboard
 from tests.redirects.conftest import Person
 
 THERE, AFTER = "https://example.com/there", "https://after.example/?a=1"
@@ -61,30 +57,6 @@ def opens_and_closes(person: Person, zone: Zone, *, after: tuple[int, str | None
     assert open_at(person, ends - SECOND + inside) == (302, THERE)
     assert open_at(person, ends) == after
     assert open_at(person, ends + SECOND) == after
-
-
-@pytest.mark.parametrize(("name", "zone"), ZONES.items(), ids=ZONES)
-def test_in_the_zone_that_the_owner_types_in(
-    name: str, zone: Zone, person: Person, front: Front, client: FlaskClient, alice: User, session: Any
-) -> None:
-    alice.timezone = name
-    session.commit()
-    sent = {
-        "location_url": THERE,
-        "url": "a",
-        "schedule": "on",
-        "start_date": zone.start,
-        "end_date": zone.end,
-    }
-    with time_machine.travel(BEFORE):
-        assert signed_in(client, alice).post("/links/new", sent).status_code in {200, 303}
-    opens_and_closes(person, zone, after=(410, None))
-
-
-def signed_in(client: FlaskClient, user: User) -> Dashboard:
-    dashboard = Dashboard(client, user.email)
-    dashboard.sign_in()
-    return dashboard
 
 
 OFFSETS = {

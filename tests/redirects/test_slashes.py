@@ -142,15 +142,6 @@ def test_a_password_at_each_of_two(front: Front, link: Callable[..., Link], pass
     assert {path for _, path in guest.cookies} == {"/blog", "/blog/launch"}
 
 
-@pytest.mark.parametrize("path", ["/Blog/Launch/", "/blog/launch", "/BLOG/launch/"])
-def test_another_spelling_of_a_gate_is_redirected(
-    path: str, person: Person, link: Callable[..., Link]
-) -> None:
-    link("Blog/Launch", sensitive_content=True)
-    answer = person.open(f"{path}?q=%41")
-    assert (answer.status_code, answer.headers["Location"]) == (302, "/Blog/Launch?q=%41")
-
-
 # --- hosts
 
 

@@ -20,7 +20,6 @@ LINUX = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko)"
 
 AGENTS = {
     "Chrome on Windows": (f"{WINDOWS} Chrome/130.0.0.0 Safari/537.36", "desktop", "Windows", "Chrome"),
-    "Chrome on a Mac": (f"{MAC} Chrome/130.0.0.0 Safari/537.36", "desktop", "macOS", "Chrome"),
     "Chrome on Linux": (f"{LINUX} Chrome/130.0.0.0 Safari/537.36", "desktop", "Linux", "Chrome"),
     "Chrome on Chrome OS": (
         "Mozilla/5.0 (X11; CrOS x86_64 14541.0.0) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36",
@@ -41,48 +40,25 @@ AGENTS = {
         "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:130.0) Gecko/20100101 Firefox/130.0", "desktop", "Windows", "Firefox"),
     "Firefox on Ubuntu": (
         "Mozilla/5.0 (X11; Ubuntu; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0", "desktop", "Linux", "Firefox"),
-    "Firefox on Fedora": (
-        "Mozilla/5.0 (X11; Fedora; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0", "desktop", "Linux", "Firefox"),
-    "Firefox on a phone": (
-        "Mozilla/5.0 (Android 14; Mobile; rv:130.0) Gecko/130.0 Firefox/130.0", "mobile", "Android", "Firefox"),
-    "Firefox on a tablet": (
-        "Mozilla/5.0 (Android 14; Tablet; rv:130.0) Gecko/130.0 Firefox/130.0", "tablet", "Android", "Firefox"),
     "Firefox on iOS": (f"{IPHONE} FxiOS/130.0 Mobile/15E148 Safari/605.1.15", "mobile", "iOS", "Firefox"),
     "Firefox on KaiOS": (
         "Mozilla/5.0 (Mobile; Nokia_2720_Flip; rv:48.0) Gecko/48.0 Firefox/48.0 KAIOS/2.5.2", "mobile", "KaiOS", "Firefox"),
     "Edge on Windows": (f"{WINDOWS} Chrome/130.0.0.0 Safari/537.36 Edg/130.0.0.0", "desktop", "Windows", "Edge"),
-    "Edge on Android": (f"{ANDROID} Chrome/129.0.0.0 Mobile Safari/537.36 EdgA/129.0.0.0", "mobile", "Android", "Edge"),
     "Edge on iOS": (f"{IPHONE} Version/17.0 EdgiOS/129.0.2792.84 Mobile/15E148 Safari/605.1.15", "mobile", "iOS", "Edge"),
-    "Edge on Windows Phone": (
-        "Mozilla/5.0 (Windows Phone 10.0; Android 6.0.1; Microsoft; Lumia 950) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/52.0.2743.116 Mobile Safari/537.36 Edge/15.15063",
-        "mobile", "Windows Phone", "Edge"),
-    "Opera on Windows": (f"{WINDOWS} Chrome/130.0.0.0 Safari/537.36 OPR/115.0.0.0", "desktop", "Windows", "Opera"),
-    "Opera on Android": (f"{ANDROID} Chrome/130.0.0.0 Mobile Safari/537.36 OPR/76.2.4027.73374", "mobile", "Android", "Opera"),
-    "Opera on iOS": (f"{IPHONE} Version/17.0 Mobile/15E148 Safari/604.1 OPT/4.6.0", "mobile", "iOS", "Opera"),
     "Opera Mini on Android": (
         "Opera/9.80 (Android; Opera Mini/36.2.2254/119.132; U; id) Presto/2.12.423 Version/12.16", "mobile", "Android", "Opera"),
-    "Opera Mini on an old phone": (
-        "Opera/9.80 (J2ME/MIDP; Opera Mini/7.1.32052/29.3709; U; en) Presto/2.8.119 Version/11.10", "mobile", "", "Opera"),
-    "Opera Mini on an iPad": (
-        "Opera/9.80 (iPad; Opera Mini/7.1.32694/27.1407; U; en) Presto/2.8.119 Version/11.10", "tablet", "iOS", "Opera"),
     "Samsung Internet": (
         f"{ANDROID} SamsungBrowser/26.0 Chrome/122.0.0.0 Mobile Safari/537.36", "mobile", "Android", "Samsung Internet"),
     "a Windows with a pen is no tablet": (
         "Mozilla/5.0 (Windows NT 6.1; Trident/7.0; Tablet PC 2.0; rv:11.0) like Gecko", "desktop", "Windows", "IE"),
     "in an app on iOS": (
         f"{IPHONE} Mobile/15E148 Instagram 334.0.4.32.98 (iPhone14,5; iOS 17_5; de_DE)", "mobile", "iOS", "Instagram"),
-    "in an app on a tablet": (
-        "Mozilla/5.0 (iPad; CPU OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148 [FBAN/FBIOS;FBDV/iPad13,4]",
-        "tablet", "iOS", "Facebook"),
     "Silk": (
         "Mozilla/5.0 (Linux; Android 9; KFMAWI) AppleWebKit/537.36 (KHTML, like Gecko) Silk/120.1.1 like Chrome/120.0 Safari/537.36",
         "tablet", "Android", "Amazon Silk"),
-    "a television": (
-        "Mozilla/5.0 (Web0S; Linux/SmartTV) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/94.0 Safari/537.36", "desktop", "webOS", "Chrome"),
     "a program": ("curl/8.5.0", "desktop", "", "curl"),
     "nonsense": ("nonsense", "desktop", "", ""),
     "none": ("", "", "", ""),
-    "spaces": ("  ", "", "", ""),
     "an agent without end": (WINDOWS + " x" * 9999, "desktop", "Windows", ""),
 }  # fmt: skip
 
@@ -96,17 +72,11 @@ def test_agents(row: tuple[str, str, str, str]) -> None:
 WEB_VIEWS = {
     "Safari": (f"{IPHONE} Version/18.0 Mobile/15E148 Safari/604.1", False),
     "Chrome": (f"{IPHONE} CriOS/130.0 Mobile/15E148 Safari/604.1", False),
-    "Firefox": (f"{IPHONE} FxiOS/130.0 Mobile/15E148 Safari/604.1", False),
     "Facebook": (f"{IPHONE} Mobile/15E148 [FBAN/FBIOS;FBAV/480.0;FBDV/iPhone16,1]", True),
     "Instagram": (f"{IPHONE} Mobile/15E148 Instagram 350.0.0 (iPhone16,1; iOS 18_0)", True),
-    "Threads": (f"{IPHONE} Mobile/15E148 Barcelona 350.0", True),
     "TikTok": (f"{IPHONE} Mobile/15E148 musical_ly_36.0.0 BytedanceWebview/d8a21c6", True),
-    "LinkedIn": (f"{IPHONE} Mobile/15E148 [LinkedInApp]/9.29", True),
-    "Pinterest": (f"{IPHONE} Mobile/15E148 [Pinterest/iOS]", True),
     "Snapchat": (f"{IPHONE} Version/18.0 Mobile/15E148 Safari/604.1 Snapchat/12.0", True),
     "X": (f"{IPHONE} Mobile/15E148 Twitter for iPhone/10.0", True),
-    "LINE": (f"{IPHONE} Mobile/15E148 Safari Line/14.0.0", True),
-    "WeChat": (f"{IPHONE} Mobile/15E148 MicroMessenger/8.0.50 NetType/WIFI", True),
     "the Google app": (f"{IPHONE} GSA/330.0 Mobile/15E148 Safari/604.1", True),
     "one without a name": (f"{IPHONE} Mobile/15E148", True),
     "Facebook on Android": (ANDROID_WEB_VIEW, True),

@@ -14,18 +14,14 @@ PEOPLE = {
     "in an app": "Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148 Instagram 334.0.4.32.98",
     "tablet": "Mozilla/5.0 (Linux; Android 13; SM-X710) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/124.0.0.0 Safari/537.36",
     "Slack's desktop app": "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Slack/4.36.140 Chrome/120.0.6099.276 Electron/28.2.1 Safari/537.36 AppleSilicon",
-    "Slack's desktop app on Windows": "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Slack/4.29.149 Chrome/106.0.5249.199 Electron/21.3.3 Safari/537.36 Sonic Slack_SSB/4.29.149",
-    "Slack's desktop app of before": "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Slack_SSB/4.9.1 Chrome/85.0.4183.93 Electron/10.1.1 Safari/537.36 Sonic",
     "old": "Mozilla/5.0 (Windows NT 6.1; Trident/7.0; rv:11.0) like Gecko",
 }
 BOTS = {
     "none": "",
-    "spaces": "  ",
     "crawler": "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)",
     "preview": "facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)",
     "chat preview": "WhatsApp/2.23.20.0",
     "slack": "Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)",
-    "Slack's pictures": "Slack-ImgProxy (+https://api.slack.com/robots)",
     "Android's client": "Dalvik/2.1.0 (Linux; U; Android 13; SM-G991B Build/TP1A.220624.014)",
     "Apple's client": "MyApp/1.0 CFNetwork/1410.0.3 Darwin/22.6.0",
     "Slack by Apple's client": "Slack/370354 CFNetwork/893.14 Darwin/17.3.0",

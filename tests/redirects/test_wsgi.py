@@ -45,13 +45,6 @@ SPELLINGS = {
 }
 
 
-@pytest.mark.parametrize(("alias", "path"), SPELLINGS.values(), ids=SPELLINGS)
-def test_spellings(alias: str, path: str, person: Person, factory: Factory, owner: User) -> None:
-    factory.link(owner, alias)
-    assert person.open(path).status_code == 302
-    assert person.open(path).status_code == 302  # now from memory
-
-
 NOWHERE = [
     "/",
     "/nope",
@@ -137,25 +130,6 @@ def test_behind_a_proxy(person: Person, factory: Factory, owner: User, visits: V
         person.open("/a", headers={"X-Forwarded-For": chain})
     one, forged, other = (visit.visitor for visit in visits())
     assert one == forged != other
-
-
-@pytest.mark.parametrize("path", ["/healthz", "/dashboard/", "/api/links", "/login", "/robots.txt"])
-def test_reserved_words_are_never_links(path: str, person: Person, factory: Factory, owner: User) -> None:
-    factory.link(owner, path.split("/")[1])
-    assert person.open(path).headers.get("Location") != "https://example.com/somewhere"
-
-
-def test_a_change_is_seen_at_the_next_poll(
-    front: Front, person: Person, factory: Factory, owner: User, change: Callable[..., None]
-) -> None:
-    link = factory.link(owner, "a")
-    assert person.open("/a").status_code == 302
-    change(link, location_url="https://example.com/new")
-    front.compiled_links.poll()
-    assert person.open("/a").headers["Location"] == "https://example.com/new"
-    change(link, is_enabled=False)
-    front.compiled_links.poll()
-    assert person.open("/a").status_code == 404
 
 
 def test_while_it_ends_every_answer_closes_its_connection(

@@ -26,35 +26,11 @@ from app.notifications.events import ENDED, raise_event
 from app.notifications.models import Delivery, Report
 from app.notifications.outbox import deliver
 from app.notifications.site import site_of
-from app.redirects.context import RedirectContext
 from tests.accounts.test_standing import write
 from tests.redirects.conftest import desk, front, person
 
 __all__ = ["desk", "front", "person"]
 pytestmark = pytest.mark.databases
-
-
-def test_links_answer_404_at_once_and_come_back(
-    desk: RedirectContext, person: Any, bob: User, factory: Any, alice: User
-) -> None:
-    domain = factory.domain(bob, "bob.example", custom_index_url="https://example.com/index")
-    factory.link(bob, "one")
-    factory.link(bob, "limited", clicks_limit=5)
-    factory.link(bob, "there", domain_id=domain.id)
-    factory.link(alice, "hers")
-
-    def answers() -> list[int]:
-        desk.compiled_links.poll()
-        own = [person.open(f"/{name}").status_code for name in ("one", "limited", "one+", "hers")]
-        return [*own, *(person.open(path, host="bob.example").status_code for path in ("/there", "/"))]
-
-    assert answers() == [302, 302, 200, 302, 302, 302]
-    write(leaving.leave, bob)
-    assert answers() == [404, 404, 404, 302, 404, 404]
-    assert desk.compiled_links.store.links(0)[0][0] == "hers"
-    assert len(desk.compiled_links.store.links(0)) == 1
-    write(leaving.come_back, bob)
-    assert answers() == [302, 302, 200, 302, 302, 302]
 
 
 def test_nothing_is_sent_any_more(session: Session, bob: User, factory: Any, settings: Settings) -> None:

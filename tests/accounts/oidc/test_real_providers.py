@@ -15,7 +15,6 @@ from sqlalchemy import select
 from werkzeug.serving import make_server
 
 from app import create_app
-from app.accounts.models import User
 from app.accounts.oidc.models import OidcIdentity
 from app.core.config import Settings, load_settings
 from app.core.extensions import db
@@ -117,21 +116,6 @@ class TestOfNode:
         browser.send_form(browser.sign_in(), "/login/oidc/link", own_password=PASSWORD)
         row = db.session.scalars(select(OidcIdentity)).one()
         assert (row.subject, row.roles) == ("alice", {"1": "editor"})
-
-    def test_a_silent_sign_in_has_to_be_proved(self, start: Callable[..., Browser]) -> None:
-        """It says nothing of the time unless it is asked for it."""
-        browser = start(NODE)
-        browser.send_form(browser.sign_in(), "/login/oidc/link", own_password=PASSWORD)
-        db.session.query(User).update({"password_hash": ""})
-        db.session.commit()
-        other = Browser(browser.site)
-        other.sign_in()
-        page = other.get(f"{browser.site}/dashboard/keys/new", timeout=30)
-        assert "/login/oidc/again?next=/dashboard/keys/new" in page.text
-        page = other.sign_in("/login/oidc/again?next=/dashboard/keys/new")
-        assert page.url == f"{browser.site}/dashboard/keys/new"
-        assert "/login/oidc/again" not in page.text
-        assert other.send_form(page, "/dashboard/keys/new", name="new", scope="read").status_code == 200
 
     def test_its_logout_ends_the_session(self, start: Callable[..., Browser]) -> None:
         browser = start(NODE)

@@ -121,36 +121,6 @@ def test_files_hold_every_entry_and_no_formula(desk: Desk, alice: User, session)
     assert desk.get(f"{OWN}/file.exe").status_code == 422
 
 
-DETAILS: dict[str, tuple[dict[str, object], list[str]]] = {
-    "a file of links": ({"format": "csv"}, ["Format: CSV"]),
-    "clicks over time": ({"report": "overview"}, ["Report: Overview"]),
-    "a dimension": ({"report": "country_code"}, ["Report: Countries"]),
-    "single clicks": ({"report": "clicks"}, ["Report: Clicks"]),
-    "a role": ({"role": "editor"}, ["Role: Editor"]),
-    "another role": ({"role": ["viewer", "owner"]}, ["Role: Viewer → Owner"]),
-    "settings of a user": (
-        {"language": ["en", "de"], "report_period": ["weekly", "never"], "report_hour": [8, 9]},
-        ["Language: English → Deutsch", "Reports: Every Monday → Never", "Hour of reports: 8 → 9"],
-    ),
-    "a handler": (
-        {"type": "chat_a", "fields": ["click_filter", "is_enabled", "webhook_template"]},
-        ["Type: Slack", "Changed: Click filter, Enabled, Body template"],
-    ),
-    "a key": ({"scope": "read", "key": "wp_abc"}, ["Read only", "Key: wp_abc"]),
-    "a domain": (
-        {"custom_index_url": [None, "https://a.example/"]},
-        ["Root redirect: – → https://a.example/"],
-    ),
-    "of a later version": ({"orbit": "low"}, ["orbit: low"]),
-}
-
-
-def test_details_are_words(app: Flask) -> None:
-    with app.test_request_context():
-        for name, (changes, expected) in DETAILS.items():
-            assert [str(text) for text in audit_words.describe_changes(changes)] == expected, name
-
-
 @pytest.mark.parametrize(
     "form", [HandlerForm, DomainForm, AccountForm, WorkspaceForm], ids=lambda form: form.__name__
 )

@@ -102,20 +102,10 @@ class TestTheEndOfASession:
                 found.append(is_signed_in(client))
         return found
 
-    def test_it_comes_thirty_days_after_the_sign_in_however_it_is_used(
-        self, client: FlaskClient, alice: User
-    ) -> None:
-        assert self.use_daily(client, 32) == [True] * 29 + [False] * 3
-
     @pytest.mark.settings(SESSION_DAYS="7")
     def test_or_when_the_setting_says(self, client: FlaskClient, alice: User) -> None:
         assert "For 7 days, on this device." in client.get("/login").text
         assert self.use_daily(client, 8) == [True] * 6 + [False] * 2
-
-    @pytest.mark.settings(SESSION_DAYS="90")
-    def test_which_may_be_later_for_who_comes_often(self, client: FlaskClient, alice: User) -> None:
-        assert "For 30 days, on this device." in client.get("/login").text
-        assert self.use_daily(client, 40) == [True] * 40
 
     @pytest.mark.settings(SESSION_DAYS="7")
     def test_a_shorter_setting_ends_those_that_were_begun_before(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import html
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +11,6 @@ import pytest
 from app.accounts.models import User
 from app.accounts.workspaces import access_of
 from app.core.config import Settings
-from app.dashboard.imports import preview_page
 from app.import_export import preview, runs
 from app.import_export.models import LinkImport
 from app.links import services
@@ -110,24 +108,3 @@ def test_a_wrong_choice_is_said_and_kept(
     assert ('value="update" checked' in answer.text) == (choices["existing"] == "update")
     session.refresh(job)
     assert (job.state, job.is_update) == ("new", False)
-
-
-DIFFERENCES: dict[str, tuple[list[Any], tuple[str, str]]] = {
-    "a state": (["is_enabled", True, False], ("On", "Off")),
-    "tags": (["tags", [], ["a", "b"]], ("", "a, b")),
-    "targeting": (["targeting", [["DE", "https://a.b/"]], []], ("DE → https://a.b/", "")),
-    "pixels": (["pixels", [["social_a", "1", "Mine"]], []], ("Mine", "")),
-    "a redirect": (["http_status_code", 302, 301], ("302 Found", "301 Moved Permanently")),
-    "a password": (["password_hash", True, True], ("Set", "Set again")),
-    "a picture": (["cloaking_favicon", False, True], ("", "A picture")),
-    "a text": (["title", None, "x"], ("", "x")),
-}
-
-
-@pytest.mark.parametrize(("difference", "words"), DIFFERENCES.values(), ids=DIFFERENCES)
-def test_values_are_said_in_words(
-    app: Any, alice: User, difference: list[Any], words: tuple[str, str]
-) -> None:
-    with app.test_request_context():
-        found = preview_page.words_of(*difference, zone=dt.UTC)
-    assert (found.before, found.after) == words

@@ -185,19 +185,6 @@ def test_ten_at_once_are_enough(desk, session, brought, settings) -> None:
     brought(TABLE.encode())
 
 
-def test_how_columns_are_read_is_shown_and_what_is_left_out(desk, brought, work) -> None:
-    job = brought(b"keyword,url,ip,<b>\nfoo,https://example.com/,1.2.3.4,x\n")
-    desk.post(
-        f"/imports/{job.id}/check", {f"column:{column}": field for field, column in job.columns.items()}
-    )
-    for state in ("checking", "checked", "taking", "done"):
-        assert job.state == state
-        page = desk.get(f"/imports/{job.id}").text
-        assert '<dt>Alias</dt><dd translate="no"><bdi>keyword</bdi></dd>' in page
-        assert 'Skipped:</b> <span class="muted" translate="no"><bdi>ip, &lt;b&gt;</bdi></span>' in page
-        desk.post(f"/imports/{job.id}/take", {}) if state == "checked" else work(job)
-
-
 def test_the_order_of_dates_is_asked_for_where_they_do_not_tell(desk, session, brought, work) -> None:
     job = brought(b"url,created\nhttps://example.com/,01/02/2024\n")
     page = desk.get(f"/imports/{job.id}").text

@@ -144,33 +144,6 @@ def test_nothing_of_others_is_shown_changed_or_undone(
         assert desk.post(f"/links/many/undo/{other}", {}).status_code == 404
 
 
-def test_utm_values_of_each_link(
-    desk: Desk, alice: User, make_link: Any, session: scoped_session[Session], database: str
-) -> None:
-    one = make_link(alice, "one", utm_source="kept", utm_medium="old", utm_campaign="gone")
-    two = make_link(alice, "two")
-    values = {
-        "utm_source_action": "fill",
-        "utm_source": "keep",
-        "utm_medium_action": "set",
-        "utm_medium": "email",
-        "utm_campaign_action": "clear",
-        "expiration_url_action": "set",
-        "expiration_url": "example.com/over",
-    }
-    answer = desk.post("/links/many/go", {**asked(one, two, do="change"), **values}, headers=HTMX)
-    assert "2 links are changed." in answer.headers["HX-Trigger"]
-    found = [
-        (link.utm_source, link.utm_medium, link.utm_campaign, link.expiration_url)
-        for link in (stored(session, "one"), stored(session, "two"))
-    ]
-    over = "https://example.com/over"
-    assert found == [("kept", "email", None, over), ("keep", "email", None, over)]
-    answer = desk.post("/links/many/go", {**asked(one, two, do="change"), **values}, headers=HTMX)
-    assert "2 needed no change." in answer.headers["HX-Trigger"]
-    assert "undo" not in answer.headers["HX-Trigger"]
-
-
 def test_targeting_is_previewed_first_and_lines_keep_their_pairs(
     desk: Desk, alice: User, make_link: Any, session: scoped_session[Session], database: str
 ) -> None:

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session, scoped_session
 from app.accounts.models import User
 from app.input import listing
 from app.links.models import Link
-from tests.dashboard.conftest import HTMX, Desk
+from tests.dashboard.conftest import Desk
 
 pytestmark = pytest.mark.databases
 
@@ -99,24 +99,6 @@ def test_the_export_and_bulk_changes_find_the_same(
     session.rollback()
     off = session.scalars(select(Link.url).where(~Link.is_enabled).order_by(Link.url)).all()
     assert list(off) == ["c", "d"]
-
-
-def test_chips_say_it_as_a_sentence(desk: Desk, ids: dict[str, int]) -> None:
-    page = desk.get(filled("/links/?project_id=ONE&project_id=0&tag=red&tag=gone&not=tag&page=1", ids)).text
-    chips = re.findall(r'<a class="chip" href="([^"]+)"><span>(.*?)</span>', page)[:2]
-    at = "/dashboard/links/?"
-    assert [(href.replace("&amp;", "&"), re.sub("</?bdi>", "", words)) for href, words in chips] == [
-        (f"{at}tag=red&tag=gone&not=tag#rows", "Project: One, No project"),
-        (filled(f"{at}project_id=ONE&project_id=0#rows", ids), "Tag is not: red, gone"),
-    ]
-    # a value that is not on offer stays chosen, or the next change of the form would lose it
-    assert '<input type="checkbox" name="tag" value="gone" checked>' in page
-
-
-def test_the_address_is_the_shortest(desk: Desk, ids: dict[str, int]) -> None:
-    sent = "search=&tag=red&tag=red&tag=blue&not=&not=tag&not=state&datetime_start="
-    answer = desk.get(f"/links/?{sent}", headers=HTMX)
-    assert answer.headers["HX-Push-Url"] == "/dashboard/links/?tag=red&tag=blue&not=tag"
 
 
 def test_what_can_not_be_used_is_refused(desk: Desk, ids: dict[str, int]) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import html
-import re
 from dataclasses import replace
 
 import pytest
@@ -15,29 +13,6 @@ from app.pixels.provider import all_providers
 from app.redirects.compiled_link import compile_link
 from app.redirects.hosts import Site
 from app.redirects.page_scripts import Scripts, boxed_types, parted
-from tests.dashboard.conftest import Desk
-
-COUNTED = "On localhost, Pinterest runs in a sandboxed frame: clicks are counted, but without cookies"
-CLOSED = "On localhost, a container runs in a sandboxed frame"
-CURE = "on a domain of your own"
-PICTURE = "If its script is blocked, an image counts the click."
-NO_PICTURE = "If its script is blocked, or JavaScript is off, the click is not counted."
-
-
-def page(desk: Desk, path: str) -> str:
-    return html.unescape(desk.get(path).text)
-
-
-def test_the_form_says_so_for_each_type(desk: Desk) -> None:
-    shown = page(desk, "/pixels/new")
-    assert COUNTED in shown
-    assert CLOSED in shown
-    assert shown.lower().count(CURE) == len(all_providers())
-    assert re.search(rf'data-for="type social_c">{re.escape(COUNTED)}', shown)
-    without = [one for one in all_providers().values() if not one.picture and not one.is_owners_script]
-    assert shown.count(NO_PICTURE) == len(without)
-    assert shown.count(PICTURE) == len(all_providers()) - len(without) - 1
-
 
 WHERE: dict[str, tuple[dict[str, str], str, bool]] = {
     "one host for all": ({}, "localhost", True),

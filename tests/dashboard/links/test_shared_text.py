@@ -10,14 +10,11 @@ HERE = "https://example.com/here"
 # what is shared: url, text, title; and the address, the title and the other addresses that are found
 SHARED: dict[str, tuple[tuple[str, str, str], tuple[str, str, tuple[str, ...]]]] = {
     "a bookmarklet": ((HERE, "", "Here"), (HERE, "Here", ())),
-    "Android, in the text": (("", HERE, "Here"), (HERE, "Here", ())),
     "words around it": (("", f"Look at this: {HERE}, it is good", ""), (HERE, "Look at this", ())),
     "a title before it": (("", f"An article\n{HERE}", ""), (HERE, "An article", ())),
-    "a title after it": (("", f"{HERE} - An article", ""), (HERE, "An article", ())),
     "the end of a sentence": (("", f"See {HERE}.", ""), (HERE, "See", ())),
     "in brackets": (("", f"(see {HERE})", ""), (HERE, "see", ())),
     "a bracket of its own": (("", f"{HERE}_(town)", "T"), (f"{HERE}_(town)", "T", ())),
-    "both brackets": (("", f"({HERE}_(town)).", "T"), (f"{HERE}_(town)", "T", ())),
     "in other quotes": (("", f"„{HERE}“ 「{HERE}/2」。", "T"), (HERE, "T", (f"{HERE}/2",))),
     "several": (("", f"{HERE}/1 and {HERE}/2\n{HERE}/1", "T"), (f"{HERE}/1", "T", (f"{HERE}/2",))),
     "in the field and the text": (
@@ -27,16 +24,12 @@ SHARED: dict[str, tuple[tuple[str, str, str], tuple[str, str, tuple[str, ...]]]]
     "only in the title": (("", "", f"Here {HERE}"), (HERE, "Here", ())),
     "a title that is the address": ((HERE, "", HERE), (HERE, "", ())),
     "its last mark": ((f"{HERE}?q=a.", "", ""), (f"{HERE}?q=a.", "", ())),
-    "in capitals": (("", "HTTPS://EXAMPLE.COM/X", ""), ("HTTPS://EXAMPLE.COM/X", "", ())),
     "without a scheme": (("", "example.com/here", ""), (HERE, "example.com/here", ())),
     "words with dots": (("", "Node.js is here", ""), ("", "Node.js is here", ())),
-    "a script": (("javascript:alert(1)", "", "T"), ("javascript:alert(1)", "T", ())),
     "a script in the text": (("", "javascript:alert(1)", ""), ("", "javascript:alert(1)", ())),
-    "a scheme alone": (("", "https://", ""), ("", "https://", ())),
     "nothing": (("", "", ""), ("", "", ())),
     "lines and controls": ((HERE, "", "A\n title\x00of\u202e it"), (HERE, "A title of it", ())),
     "a long title": ((HERE, "", "t" * 500), (HERE, "t" * 159 + "…", ())),
-    "one as long as it may be": ((HERE, "", "t" * 160), (HERE, "t" * 160, ())),
 }
 
 

@@ -12,9 +12,7 @@ from flask import Flask
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
-from app.dashboard.links.verdicts import QUESTIONS, VERDICTS
 from app.links.models import Link
-from app.redirects.resolve import STEPS
 from tests.dashboard.conftest import HTMX, Desk
 from tests.geo.geo_files import ADDRESS, write_geo_file
 
@@ -80,17 +78,6 @@ def test_an_address_has_its_place_and_its_source_is_named(
     page = words(desk.get(f"/links/{make_link(alice).id}/try", query_string={"ip": ADDRESS}).text)
     assert "London, United Kingdom" in page
     assert "GeoLite Data created by MaxMind" in page
-
-
-def test_each_link_in_the_list_can_be_tried(desk: Desk, alice: User, make_link: Callable[..., Link]) -> None:
-    link = make_link(alice)
-    assert f'href="/dashboard/links/{link.id}/try"' in desk.get(f"/links/{link.id}/more").text
-
-
-def test_every_step_and_every_outcome_has_its_words() -> None:
-    assert list(QUESTIONS) == ["link", *(name for name, _ in STEPS)]
-    outcomes = "redirect cloak app pixels consent preview password warning not_found not_yet expired limit"
-    assert set(VERDICTS) == {*outcomes.split(), "confirmation", "unavailable"}
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import io
 import re
-from collections.abc import Callable
 
 import pytest
 from PIL import Image
@@ -23,7 +22,6 @@ from tests.notifications.peers import Peers
 pytestmark = pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
 
 TITLE = "Tools & <b>more</b>"
-DESCRIPTION = "For everybody"
 HIDDEN = re.compile(r'<input type="hidden" name="((?:suggested|fetched)_[a-z_]+)" value="([^"]*)"')
 
 
@@ -80,18 +78,6 @@ def test_pictures_are_their_owners(desk: Desk, shop: str, bob: User) -> None:
     assert made.status_code == 422
 
 
-@pytest.mark.parametrize(
-    ("url", "words"),
-    {
-        "nothing typed": ("", "Enter a destination first."),
-        "no address": ("nonsense", "This must be an address"),
-        "nobody there": ("http://127.0.0.1:1/", "can&#39;t be reached"),
-    }.values(),
-)
-def test_errors_stand_in_the_panel(desk: Desk, url: str, words: str) -> None:
-    assert words in panel(desk, url)
-
-
 # --- without JavaScript: the whole form goes back and forth
 
 
@@ -118,19 +104,3 @@ def test_without_scripts(desk: Desk, shop: str, session: scoped_session[Session]
     assert (link.url, link.title, link.notes) == ("mine", TITLE, "typed before")
     assert link.cloaking_opengraph
     assert link.cloaking_favicon is None
-
-
-def test_a_stored_link_can_use_them_too(
-    desk: Desk, shop: str, alice: User, make_link: Callable[..., Link], session: scoped_session[Session]
-) -> None:
-    link = make_link(alice, location_url=shop, title="Old")
-    found = desk.post(f"/links/{link.id}", {"location_url": shop, "title": "Old", "again": "fetch"})
-    carried = hidden(found.text)
-    found = desk.post(f"/links/{link.id}", {**carried, "again": "use:cloaking_meta_description"})
-    assert f">\n{DESCRIPTION}</textarea>" in found.text
-    fields = {**carried, "cloaking_meta_description": DESCRIPTION}
-    fields["fetched_cloaking_favicon"] = carried["suggested_cloaking_favicon"]
-    assert desk.post(f"/links/{link.id}", fields).status_code == 303
-    session.expire_all()
-    assert (link.title, link.cloaking_meta_description) == ("Old", DESCRIPTION)
-    assert link.cloaking_favicon

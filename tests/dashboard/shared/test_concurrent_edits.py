@@ -48,17 +48,13 @@ CASES = {
     "nothing here": Case({}, {"title": "Theirs", "clicks_limit": "9"}, stored={"title": "Theirs", "clicks_limit": 9}),
     "the same twice": Case({"title": "Both"}, {"title": "Both"}, stored={"title": "Both"}),
     "a text": Case({"title": "Mine"}, {"title": "Theirs"}, {"title"}),
-    "lines": Case({"notes": "a\r\nc"}, {"notes": "a\r\nd"}, {"notes"}),
-    "a number": Case({"clicks_limit": ""}, {"clicks_limit": "7"}, {"clicks_limit"}),
     "two of three": Case(
         {"title": "Mine", "clicks_limit": "1", "utm_source": "x"},
         {"title": "Theirs", "clicks_limit": "2", "utm_medium": "y"},
         {"title", "clicks_limit"},
     ),
     "a switch here": Case({"is_enabled": "0"}, {"title": "Theirs"}, stored={"is_enabled": False, "title": "Theirs"}),
-    "a switch elsewhere": Case({"title": "Mine"}, {"is_enabled": "0"}, stored={"is_enabled": False, "title": "Mine"}),
     "tags": Case({"tags": "red\r\nmine"}, {"tags": "red\r\ntheirs"}, {"tags"}),
-    "tags elsewhere": Case({"title": "Mine"}, {"tags": "theirs"}, stored={"title": "Mine"}),
     "a password": Case({"password": "mine mine"}, {"password": "theirs theirs"}, {"password"}),
     "lines of targeting": Case(
         {**WITH_LINES, "targeting_country_code_value[]": f"{TO}mine"},

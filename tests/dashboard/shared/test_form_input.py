@@ -46,17 +46,6 @@ def test_addresses(typed: str, read: str) -> None:
     assert complete(typed) == read
 
 
-def test_tags_stand_one_a_line() -> None:
-    sent = link_fields(RequestData([("tags", "red\r\na, b\r\n")]))
-    assert sent.getlist("tags") == ["red", "a, b"]
-
-
-def test_no_tags_are_sent_as_none() -> None:
-    sent = link_fields(RequestData([("tags", "")]))
-    assert "tags" in sent
-    assert sent.members("tags") == []
-
-
 def test_lines_keep_their_numbers() -> None:
     sent = link_fields(RequestData([("location_urls", "a.example\r\n\r\n b.example")]))
     assert sent.last("location_urls") == "https://a.example\n\nhttps://b.example"

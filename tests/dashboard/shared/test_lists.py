@@ -28,13 +28,6 @@ def names(page: str) -> list[str]:
     return re.findall(r'<a class="name" href="http://localhost/([^"]+)"', page)
 
 
-def test_the_newest_comes_first(desk: Desk, alice: User, factory: Any, database: str) -> None:
-    for name in ("b", "a", "c"):
-        factory.link(alice, name)
-    assert names(desk.get("/links/").text) == ["c", "a", "b"]
-    assert names(desk.get("/links/?order_by=url&order_type=ASC").text) == ["a", "b", "c"]
-
-
 def test_pages(desk: Desk, alice: User, factory: Any, database: str) -> None:
     for number in range(12):
         factory.link(alice, f"n{number:02}", tags=("x",))
@@ -64,15 +57,6 @@ def test_a_long_list_is_not_counted_to_its_end(
     assert names(last) == [f"n{number:02}" for number in range(5, -1, -1)]
     assert "31 to 36 of 36<" in last
     assert 'rel="next"' not in last
-
-
-def test_as_many_rows_are_offered_as_are_made_in_time(desk: Desk, database: str) -> None:
-    """A larger number in the address is honoured, and shown as the selected option."""
-    rows = re.compile(r'<option dir="auto" value="\d*"(?: selected)?>(\d+)</option>')
-    assert rows.findall(desk.get("/links/").text) == ["10", "25", "50", "100", "250"]
-    asked = desk.get("/links/?results_per_page=1000").text
-    assert rows.findall(asked) == ["10", "25", "50", "100", "250", "1000"]
-    assert '<option dir="auto" value="1000" selected>' in asked
 
 
 def test_filters_are_named_and_can_be_taken_away(
@@ -156,13 +140,6 @@ def test_why_a_destination_fails_is_told(desk: Desk, alice: User, factory: Any, 
         edited = html.unescape(desk.get(f"/links/{id_}").text)
         assert said in edited
         assert ("Zuletzt geprüft" if language == "de" else "Last checked") in edited
-
-
-def test_three_kinds_of_nothing(desk: Desk, alice: User, factory: Any, database: str) -> None:
-    assert "Create your first short link" in desk.get("/links/").text
-    factory.link(alice)
-    assert "Nothing found" in desk.get("/links/?search=zzz").text
-    assert "Nothing found" in desk.get("/links/?page=9").text
 
 
 def test_htmx_gets_the_list_alone_and_the_address_without_empty_words(desk: Desk, database: str) -> None:

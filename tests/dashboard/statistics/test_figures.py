@@ -56,28 +56,8 @@ def test_short_numbers(number: int, told: str) -> None:
     assert figures.compact(number) == told
 
 
-@pytest.mark.parametrize(
-    ("start", "end", "told"),
-    [
-        ("2026-11-21", "2026-11-21", "Sat 21 Nov 2026"),
-        ("2026-11-03", "2026-11-09", "3 to 9 Nov 2026"),
-        ("2026-10-30", "2026-11-02", "30 Oct to 2 Nov 2026"),
-        ("2025-12-30", "2026-01-02", "30 Dec 2025 to 2 Jan 2026"),
-    ],
-)
-def test_days_in_words(start: str, end: str, told: str) -> None:
-    assert figures.span_words(Span(dt.date.fromisoformat(start), dt.date.fromisoformat(end))) == told
-
-
 def test_the_first_and_last_week_are_those_days_that_were_asked_for() -> None:
     asked = Span(dt.date(2026, 11, 4), dt.date(2026, 11, 21))
     weeks = [dt.date(2026, 11, day) for day in (2, 9, 16)]
     told = ["4 to 8 Nov 2026", "9 to 15 Nov 2026", "16 to 21 Nov 2026"]
     assert [figures.part_words(week, "week", asked) for week in weeks] == told
-
-
-def test_a_small_line() -> None:
-    assert figures.points([0, 5, 10], 60, 20) == "0,20 30,10 60,0"
-    assert figures.points([0, 0], 60, 20) == "0,20 60,20"
-    assert figures.points([3], 60, 20) == "0,0"
-    assert figures.points([], 60, 20) == ""

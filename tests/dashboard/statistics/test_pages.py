@@ -59,29 +59,6 @@ def scopes(past: Past) -> dict[str, tuple[int, ...] | None]:
     }
 
 
-def test_the_overview_has_the_days_of_the_report(desk: Desk, past: Past, session: Any) -> None:
-    for path, links in scopes(past).items():
-        report = answer(session, asked(past, link_ids=links))
-        page = desk.get(f"{path}overview", headers=HTMX).text
-        shown = [(int(row[1]), int(row[2])) for row in rows(page, "figures")]
-        assert shown == [(row["pageviews"], row["visitors"]) for row in report.rows], path
-        assert f'<span class="value">{report.pageviews:,}</span>' in page
-        assert f'<span class="value">{report.visitors:,}</span>' in page
-        assert report.pageviews > 100
-
-
-def test_it_is_compared_with_the_days_before(desk: Desk, past: Past, session: Any) -> None:
-    week = asked(past, start=today() - dt.timedelta(6))
-    before = replace(week, start=week.start - dt.timedelta(7), end=week.end - dt.timedelta(7))
-    now, then = answer(session, week), answer(session, before)
-    page = desk.get("/statistics/overview?period=7d", headers=HTMX).text
-    shown = rows(page, "figures")
-    assert [int(row[4]) for row in shown] == [row["pageviews"] for row in then.rows]
-    assert sum(int(row[1]) for row in shown) == now.pageviews
-    assert f"was {then.pageviews:,}" in page
-    assert "was" not in desk.get("/statistics/overview?period=7d&compare=off", headers=HTMX).text
-
-
 def compared_spans() -> dict[str, tuple[str, Span, Span, dict[str, str]]]:
     """By name: the page's query, its days, the days they are compared with, and parameters for the API."""
     one, end = dt.timedelta(1), today()
@@ -143,15 +120,6 @@ def told_by_api(api: Api, links: tuple[int, ...] | None, span: Span, more: dict[
         for path in (["/statistics"] if links is None else [f"/statistics/{id_}" for id_ in links])
     ]
     return [[sum(counts) for counts in zip(*some, strict=True)] for some in zip(*each, strict=True)]
-
-
-def test_a_day_by_hours(desk: Desk, past: Past, session: Any) -> None:
-    day = today() - dt.timedelta(5)
-    report = answer(session, asked(past, type="hour", start=day, end=day, bots=True))
-    page = desk.get(f"/statistics/overview?period=day&date={day}&bots=1", headers=HTMX).text
-    shown = [(row[0], int(row[1]), int(row[2])) for row in rows(page, "figures")]
-    assert shown == [(f"{row['hour']:02}:00", row["pageviews"], row["visitors"]) for row in report.rows]
-    assert report.pageviews > 0
 
 
 def test_each_list_has_the_rows_of_the_report(desk: Desk, past: Past, session: Any) -> None:
@@ -345,39 +313,6 @@ def test_one_filter_is_answered_for_all_days(
     assert rows(desk.get("/statistics/places?country_code=DE", headers=HTMX).text, "top") == rows(
         listed, "top"
     )
-
-
-def days_before(since: dt.date) -> str:
-    """A period of which no single click is kept."""
-    end = since - dt.timedelta(1)
-    return f"period=custom&start_date={end - dt.timedelta(3)}&end_date={end}"
-
-
-def test_how_far_filters_reach_is_said_before_they_are_chosen(
-    desk: Desk, past: Past, settings: Settings, session: Any, monkeypatch: Any
-) -> None:
-    described = 'aria-describedby="filters-since"'
-    assert 'id="filters-since"' not in desk.get("/statistics/").text
-    assert described not in desk.get("/statistics/sources", headers=HTMX).text
-    since = prune(settings, session, monkeypatch)
-    day = figures.day_words(since)
-    page = desk.get("/statistics/").text
-    assert f"Filters reach back to {day}: single clicks from before are no longer kept." in text_of(page)
-    assert described in desk.get("/statistics/sources", headers=HTMX).text
-    assert described in desk.get("/statistics/map", headers=HTMX).text
-    # a period that begins later says nothing
-    later = f"period=custom&start_date={since}&end_date={today()}"
-    assert 'id="filters-since"' not in desk.get(f"/statistics/?{later}").text
-    assert described not in desk.get(f"/statistics/sources?{later}", headers=HTMX).text
-    # with one filter: its totals are whole, lists of other dimensions say when they begin
-    page = desk.get("/statistics/?country_code=DE").text
-    assert f"Other lists with this filter, and everything with a second one, begin on {day}" in text_of(page)
-    assert f"From {day}" in text_of(desk.get("/statistics/sources?country_code=DE", headers=HTMX).text)
-    assert "From" not in text_of(desk.get("/statistics/places?country_code=DE", headers=HTMX).text)
-    for part in ("week", "latest", "links"):
-        assert f"From {day}" in text_of(desk.get(f"/statistics/{part}?country_code=DE", headers=HTMX).text)
-    none = text_of(desk.get(f"/statistics/sources?country_code=DE&{days_before(since)}", headers=HTMX).text)
-    assert "Single clicks of these days are no longer kept." in none
 
 
 def test_clicks_of_deleted_links_stay_in_the_owners_sums(desk: Desk, past: Past, session: Any) -> None:

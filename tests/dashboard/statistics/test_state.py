@@ -17,11 +17,8 @@ SAME = {
     "nothing": {},
     "a period": {"period": "7d"},
     "another day": {"period": "day", "date": "2026-11-20"},
-    "a month": {"period": "month", "date": "2026-10-01"},
     "days of one's own": {"period": "custom", "start_date": "2026-01-05", "end_date": "2026-01-06"},
     "no comparison": {"compare": "off"},
-    "a year before": {"period": "28d", "compare": "year"},
-    "bots": {"bots": "1"},
     "a filter": {"country_code": "DE"},
     "filters, one of what is unknown": {"country_code": "DE", "referrer_host": ""},
     "other views": {

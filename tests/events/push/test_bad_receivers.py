@@ -105,37 +105,6 @@ def clicks_of(web: WebReceiver, path: str) -> list[str]:  # noqa: F811
     ]
 
 
-@pytest.mark.parametrize("name", MISDEEDS)
-def test_what_a_receiver_may_do_wrong(
-    name: str,
-    feed: Feed,
-    make: Make,
-    push: Push,
-    follower: Make,
-    sender: Sender,
-    peers: Peers,
-    web: WebReceiver,  # noqa: F811
-    patience: Callable[[float], None],
-    session: scoped_session[Session],
-) -> None:
-    """Its clicks stay, to be tried again, and the log says why; another handler has got them."""
-    misdeed = MISDEEDS[name]
-    patience(0.5 if misdeed.holds else 15)
-    bad = follower(settings={"webhook": peers.serve(misdeed.script(peers)).url})
-    good = follower(settings={"webhook": f"{web.url}/good"})
-    feed.visit(make("spring").id, 3)
-    push()
-    send_all(sender)
-    is_delivered = misdeed.detail == DELIVERED
-    assert log_of(session, bad) == [("delivered" if is_delivered else "pending", [misdeed.detail])]
-    assert log_of(session, good) == [("delivered", [DELIVERED])]
-    assert push.clicks(bad) == clicks_of(web, "/good")
-    session.refresh(bad)
-    assert bad.is_enabled and (bad.failing_since is None) == is_delivered
-    answers = session.scalars(select(Delivery).where(Delivery.handler_id == bad.id)).one().attempts
-    assert all(len(one.answer) <= 2000 for one in answers)
-
-
 @pytest.mark.parametrize("name", [name for name, misdeed in MISDEEDS.items() if misdeed.holds])
 def test_who_holds_the_line_holds_up_nobody(
     name: str,

@@ -146,8 +146,3 @@ ANSWERS: Cases = {
 @pytest.mark.parametrize("name", ANSWERS)
 def test_what_an_answer_means(name: str, web: WebReceiver, outbound: OutboundSession) -> None:
     check("google_chat", fields(web.url), ANSWERS[name], web, outbound)
-
-
-def test_the_reason_is_in_its_words(web: WebReceiver, outbound: OutboundSession) -> None:
-    said = check("google_chat", fields(web.url), ANSWERS["no such space"], web, outbound)
-    assert said == "Google Chat says: No."

@@ -8,17 +8,9 @@ import pytest
 
 from app.net.session import OutboundSession
 from app.notifications.transports import gotify
-from tests.notifications.messages import NASTY, endless, event, nasty, report
+from tests.notifications.messages import MESSAGES, event
 from tests.notifications.receivers import Says, WebReceiver
 from tests.notifications.transports.answers import GONE, REFUSED, RETRY, Cases, check, wait
-
-MESSAGES = {
-    "event": event,
-    "report": report,
-    "links": lambda: report(60, 31),
-    "long": endless,
-    "nasty": nasty,
-}
 
 
 def error(status: int, words: str) -> str:
@@ -48,10 +40,6 @@ def test_an_event() -> None:
     assert "client::notification" not in gotify.payload(event(url=None))["extras"]
 
 
-def test_what_people_typed_is_as_typed() -> None:
-    assert NASTY in gotify.payload(nasty())["message"]
-
-
 @pytest.mark.parametrize("path", ["", "/", "/push", "/push/"])
 def test_the_request(path: str, web: WebReceiver, outbound: OutboundSession) -> None:
     gotify.send(fields(web.url + path), event(), outbound)
@@ -77,8 +65,3 @@ ANSWERS: Cases = {
 @pytest.mark.parametrize("name", ANSWERS)
 def test_what_an_answer_means(name: str, web: WebReceiver, outbound: OutboundSession) -> None:
     check("gotify", fields(web.url), ANSWERS[name], web, outbound)
-
-
-def test_the_reason_is_in_its_words(web: WebReceiver, outbound: OutboundSession) -> None:
-    said = check("gotify", fields(web.url), ANSWERS["a message it does not like"], web, outbound)
-    assert said == "Gotify says: Field 'message' is required."

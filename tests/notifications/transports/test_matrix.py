@@ -11,17 +11,10 @@ import pytest
 
 from app.net.session import OutboundSession
 from app.notifications.transports import matrix
-from tests.notifications.messages import NASTY, endless, event, nasty, report
+from tests.notifications.messages import MESSAGES, NASTY, event, nasty, report
 from tests.notifications.receivers import Says, WebReceiver
 from tests.notifications.transports.answers import GONE, REFUSED, RETRY, Cases, check, wait
 
-MESSAGES = {
-    "event": event,
-    "report": report,
-    "links": lambda: report(60, 31),
-    "long": endless,
-    "nasty": nasty,
-}
 # spec.matrix.org, m.room.message, of which these are the ones that are used
 TAGS = {"p", "strong", "br", "h4", "ul", "li", "a", "code"}
 
@@ -138,8 +131,3 @@ ANSWERS: Cases = {
 @pytest.mark.parametrize("name", ANSWERS)
 def test_what_an_answer_means(name: str, web: WebReceiver, outbound: OutboundSession) -> None:
     check("matrix", fields(web.url), ANSWERS[name], web, outbound)
-
-
-def test_the_reason_is_in_its_words(web: WebReceiver, outbound: OutboundSession) -> None:
-    said = check("matrix", fields(web.url), ANSWERS["not in the room"], web, outbound)
-    assert said == "Matrix says: User @way:x not in room."

@@ -10,17 +10,9 @@ import pytest
 
 from app.net.session import OutboundSession
 from app.notifications.transports import mattermost
-from tests.notifications.messages import NASTY, endless, event, nasty, report
+from tests.notifications.messages import MESSAGES, NASTY, event, nasty, report
 from tests.notifications.receivers import Says, WebReceiver
 from tests.notifications.transports.answers import GONE, REFUSED, RETRY, Cases, check, wait
-
-MESSAGES = {
-    "event": event,
-    "report": report,
-    "links": lambda: report(60, 31),
-    "long": endless,
-    "nasty": nasty,
-}
 
 
 def error(code: str, status: int, words: str = "No") -> Says:
@@ -139,8 +131,3 @@ ANSWERS: Cases = {
 @pytest.mark.parametrize("name", ANSWERS)
 def test_what_an_answer_means(name: str, web: WebReceiver, outbound: OutboundSession) -> None:
     check("mattermost", fields(web.url), ANSWERS[name], web, outbound)
-
-
-def test_the_reason_is_in_its_words(web: WebReceiver, outbound: OutboundSession) -> None:
-    said = check("mattermost", fields(web.url), ANSWERS["no such webhook"], web, outbound)
-    assert said == "Mattermost says: Invalid webhook."

@@ -8,17 +8,9 @@ import pytest
 
 from app.net.session import OutboundSession
 from app.notifications.transports import ntfy
-from tests.notifications.messages import NASTY, endless, event, nasty, report
+from tests.notifications.messages import MESSAGES, NASTY, event, nasty, report
 from tests.notifications.receivers import Says, WebReceiver
 from tests.notifications.transports.answers import GONE, REFUSED, RETRY, Cases, check, wait
-
-MESSAGES = {
-    "event": event,
-    "report": report,
-    "links": lambda: report(60, 31),
-    "long": endless,
-    "nasty": nasty,
-}
 
 
 def error(code: int, words: str, **more: object) -> str:
@@ -111,8 +103,3 @@ ANSWERS: Cases = {
 @pytest.mark.parametrize("name", ANSWERS)
 def test_what_an_answer_means(name: str, web: WebReceiver, outbound: OutboundSession) -> None:
     check("ntfy", fields(web.url), ANSWERS[name], web, outbound)
-
-
-def test_the_reason_is_in_its_words(web: WebReceiver, outbound: OutboundSession) -> None:
-    said = check("ntfy", fields(web.url), ANSWERS["not allowed"], web, outbound)
-    assert said == "ntfy says: forbidden."

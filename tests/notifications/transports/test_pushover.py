@@ -10,17 +10,10 @@ import pytest
 from app.core import leases
 from app.net.session import OutboundSession
 from app.notifications.transports import pushover
-from tests.notifications.messages import MOMENT, NASTY, endless, event, nasty, report
+from tests.notifications.messages import MESSAGES, MOMENT, NASTY, event, report
 from tests.notifications.receivers import Says, WebReceiver
 from tests.notifications.transports.answers import GONE, REFUSED, RETRY, Cases, check, wait
 
-MESSAGES = {
-    "event": event,
-    "report": report,
-    "links": lambda: report(60, 31),
-    "long": endless,
-    "nasty": nasty,
-}
 FIELDS = {"pushover": "a" * 30, "pushover_user_key": "u" * 30}
 
 
@@ -102,8 +95,3 @@ def test_what_an_answer_means(
     monkeypatch.setattr(pushover, "precise_now", lambda: MOMENT)
     assert leases.precise_now() != MOMENT
     check("pushover", FIELDS, ANSWERS[name], web, outbound)
-
-
-def test_the_reason_is_in_its_words(web: WebReceiver, outbound: OutboundSession) -> None:
-    said = check("pushover", FIELDS, ANSWERS["no such user"], web, outbound)
-    assert said == "Pushover says: user identifier is not valid."
