@@ -3,7 +3,7 @@
 Alembic would import all of them, in each process that is asked whether it is ready.
 """
 
-# see docs/decisions/2026-11-25-idle.md
+# see docs/decisions/2026-11-25-idle.md, docs/decisions/2026-11-29-one-first-migration.md
 from __future__ import annotations
 
 import re
