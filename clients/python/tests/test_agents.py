@@ -279,9 +279,7 @@ FAILS = {
 
 
 @pytest.mark.parametrize(("more", "code", "words"), FAILS.values(), ids=FAILS)
-def test_it_says_why_it_does_not_start(
-    more: dict[str, str], code: int, words: str, waypost: Waypost
-) -> None:
+def test_it_says_why_it_does_not_start(more: dict[str, str], code: int, words: str, waypost: Waypost) -> None:
     done = subprocess.run(
         COMMAND, env=environ(waypost, **more), cwd=FOLDER, stdin=subprocess.DEVNULL,
         capture_output=True, text=True, check=False,
