@@ -268,13 +268,13 @@ def test_not_while_it_runs(archive: Path, make_server: MakeServer) -> None:
 def test_an_older_one_is_brought_up_to_date(other: Server, tmp_path: Path) -> None:
     """Also: a backup of the older database, as made before an update, changes nothing in it."""
     old = Server(tmp_path / "old")
-    old.flask("db", "upgrade", "9d3b7a52e6c1")
+    old.flask("db", "upgrade", "9d4c7a1e52b6")
     old.flask("backup", str(tmp_path / "old.tar.gz"))
-    assert parse_manifest(contents(tmp_path / "old.tar.gz")["manifest.json"]).revisions == ["9d3b7a52e6c1"]
+    assert parse_manifest(contents(tmp_path / "old.tar.gz")["manifest.json"]).revisions == ["9d4c7a1e52b6"]
     other.flask("restore", str(tmp_path / "old.tar.gz"))
     with sqlite3.connect(other.data_dir / "main.db") as main:
         assert main.execute("SELECT count(*) FROM link_import").fetchone() is not None
-        assert main.execute("SELECT version_num FROM alembic_version").fetchone() != ("9d3b7a52e6c1",)
+        assert main.execute("SELECT version_num FROM alembic_version").fetchone() != ("9d4c7a1e52b6",)
     main.close()
 
 
