@@ -116,7 +116,7 @@ def measure(settings: Settings, clicks: int, links: int, now: dt.datetime) -> li
         figures = [*reports(links, now)]
     with signed_in(app) as client:
         figures += [*links_page(client), *page_parts(client)]
-    app.extensions["visits"].close()
+    app.extensions["redirects"].close()
     app.extensions["rate_limiter"].close()
     size = clicks_path(settings).stat().st_size / clicks
     return [*figures, Figure("bytes a click, rows, indexes and roll-ups", size, BYTES)]

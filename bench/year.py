@@ -84,7 +84,7 @@ def measure(engine: str, settings: Settings) -> list[Figure]:
     with app.app_context():
         figures = [*asked(engine)]
         db.session.remove()
-    app.extensions["visits"].close()
+    app.extensions["redirects"].close()
     app.extensions["rate_limiter"].close()
     return figures
 

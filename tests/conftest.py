@@ -255,7 +255,7 @@ def app(settings: Settings, compiled_templates: FileSystemBytecodeCache) -> Iter
     with app.app_context():
         speed.share_compiled_statements(db.engine)
     yield app
-    app.extensions["visits"].close()
+    app.extensions["redirects"].close()
     app.extensions["rate_limiter"].close()
     app.extensions["audit_failures"].close()  # while its database is there
     with app.app_context():

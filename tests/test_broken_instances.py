@@ -85,7 +85,7 @@ class Instance:
 
 
 def close_process(app: Flask) -> None:
-    app.extensions["visits"].close()
+    app.extensions["redirects"].close()
     app.extensions["rate_limiter"].close()
     with app.app_context():
         db.engine.dispose()

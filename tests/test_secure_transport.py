@@ -40,7 +40,7 @@ def served(app: Flask, alice: User, factory: Factory) -> FlaskClient:
     pairs = [["desktop", "https://example.com/desktop"]]
     factory.link(alice, "targeted", targeting_type="device_type", targeting=pairs)
     factory.link(alice, "locked", password_hash=hash_password("open sesame"), password_version=1)
-    desk: RedirectContext = app.extensions["visits"]
+    desk: RedirectContext = app.extensions["redirects"]
     app.wsgi_app = Front(app.wsgi_app, desk)  # type: ignore[method-assign]
     return app.test_client()
 

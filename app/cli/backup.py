@@ -105,8 +105,8 @@ def read_passphrase(settings: Settings, *, is_asked: bool, file: IO[str] | None,
 
 
 @contextlib.contextmanager
-def told() -> Iterator[None]:
-    """Says what is wrong with a backup or a bucket."""
+def click_errors() -> Iterator[None]:
+    """Raises ClickException with what is wrong with a backup or a bucket."""
     try:
         yield
     except (BucketError, UnusableBackup) as error:
@@ -158,7 +158,7 @@ def backup(
     is_new = verify is None and not is_list
     words = read_passphrase(settings, is_asked=passphrase, file=passphrase_file, is_new=is_new)
     os.nice(NICE)  # visitors come first
-    with told():
+    with click_errors():
         if is_list:
             for each in open_store(settings).backups():
                 click.echo(f"{clock.format_utc(each.made)}  {each.size / 1e6:12,.1f} MB  {each.name}")
@@ -307,7 +307,7 @@ def restore(
     """
     settings: Settings = current_app.config["WAYPOST"]
     words = read_passphrase(settings, is_asked=passphrase, file=passphrase_file, is_new=False)
-    with told(), stopped(settings.data_dir):
+    with click_errors(), stopped(settings.data_dir):
         restoring.require_empty(settings, force=force)
         with scratch_folder(settings.data_dir, ".restore-") as directory:
             found = find_backup(settings, source) if isinstance(source, str) else source

@@ -54,7 +54,7 @@ COPY_SECONDS = 0.5  # between two copies of clicks for the order of lists, each 
 LOOK_SECONDS = 0.2  # between two looks at SQLite's files for the threads beside the ingest
 LONGEST_IDLE = 0.2  # without visits: at 0.05 the polling alone took 7 % of a core
 RETRY_SECONDS, LONGEST_RETRY = 1.0, 30.0
-STAND_BY_SECONDS = 0.1  # another worker waits, and health says that none runs
+STAND_BY_SECONDS = 0.1  # between two looks whether the worker that is active on the same data has ended
 UPKEEP_EVERY = 4  # steps, where the journal always has more
 LAST_SECONDS = 1.5  # for the work of threads that is under way when the worker is asked to end
 

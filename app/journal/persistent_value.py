@@ -53,19 +53,19 @@ class Dropped:
     """
 
     def __init__(self, directory: Path) -> None:
-        self._slate = PersistentValue(directory / "dropped")
-        self.prepare = self._slate.prepare
+        self._value = PersistentValue(directory / "dropped")
+        self.prepare = self._value.prepare
 
     def read(self) -> int:
-        return number(self._slate.read().partition(" ")[0])
+        return number(self._value.read().partition(" ")[0])
 
     def last_time(self) -> int:
         """When visits were last dropped, in seconds since 1970; 0 if that is not known."""
-        return number(self._slate.read().partition(" ")[2])
+        return number(self._value.read().partition(" ")[2])
 
     def add(self, visits: int) -> None:
         now = int(time.time())
-        self._slate.change(lambda text: f"{number(text.partition(' ')[0]) + visits} {now}")
+        self._value.change(lambda text: f"{number(text.partition(' ')[0]) + visits} {now}")
 
 
 def number(text: str) -> int:

@@ -23,7 +23,7 @@ def place_of(link: Link) -> tuple[int, str]:
     return link.domain_id or 0, key_of(link.url)
 
 
-def replan(*places: tuple[int, str]) -> None:
+def invalidate(*places: tuple[int, str]) -> None:
     """Have every process drop its compiled links of these domains and aliases."""
     rows = [{"domain_id": domain_id, "alias": key} for domain_id, key in dict.fromkeys(places)]
     db.session.execute(INSERT, rows)
@@ -31,7 +31,7 @@ def replan(*places: tuple[int, str]) -> None:
 
 @event.listens_for(Pixel, "after_update")
 @event.listens_for(Pixel, "before_delete")
-def replan_links_of(mapper: Mapper[Pixel], connection: Connection, pixel: Pixel) -> None:  # noqa: ARG001
+def invalidate_links_of(mapper: Mapper[Pixel], connection: Connection, pixel: Pixel) -> None:  # noqa: ARG001
     """Invalidate the links of a changed pixel. A listener, because the pixels' package knows no links."""
     users = select(link_pixel.c.link_id).where(link_pixel.c.pixel_id == pixel.id)
     places = select(Alias.domain_id, Alias.key).where(Alias.link_id.in_(users))
@@ -41,7 +41,7 @@ def replan_links_of(mapper: Mapper[Pixel], connection: Connection, pixel: Pixel)
 @event.listens_for(Domain, "after_insert")
 @event.listens_for(Domain, "after_update")
 @event.listens_for(Domain, "before_delete")
-def replan_domain(mapper: Mapper[Domain], connection: Connection, domain: Domain) -> None:  # noqa: ARG001
+def invalidate_domain(mapper: Mapper[Domain], connection: Connection, domain: Domain) -> None:  # noqa: ARG001
     """Invalidate a whole domain: its host, its owner or what all of its links answer may have changed."""
     connection.execute(INSERT, [{"domain_id": domain.id, "alias": None}])
 

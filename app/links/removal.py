@@ -24,7 +24,7 @@ from app.links.change_events import record_changes
 from app.links.clicks import copy_clicks
 from app.links.favicon_requests import request_icons
 from app.links.history import PICTURES, note
-from app.links.invalidation import place_of, replan
+from app.links.invalidation import invalidate, place_of
 from app.links.models import Alias, Link, LinkChange
 from app.links.relations import own_rows, refuse_unusable
 from app.links.schedule_events import expect
@@ -86,7 +86,7 @@ def take_away(links: Sequence[Link]) -> None:
     """Delete the rows and hold the aliases. Past the ORM, which would read all related rows: those are
     removed by `ON DELETE CASCADE`."""
     ids = [link.id for link in links]
-    replan(*map(place_of, links))
+    invalidate(*map(place_of, links))
     held = update(Alias).where(Alias.link_id.in_(ids)).values(link_id=None, held_until=now() + HELD)
     for statement in (held, delete_from(Link).where(Link.id.in_(ids))):
         db.session.execute(statement, execution_options={"synchronize_session": False})
@@ -115,7 +115,7 @@ def restore(trashed: Trashed, changes: dict[str, Any] | None = None) -> Link:
         claim(link)
     bring_pictures_back(link)
     expect(link, {})
-    replan(place_of(link))
+    invalidate(place_of(link))
     note([link], "restored")
     request_icons(link.workspace_id, link.user_id, [link.location_url])
     db.session.flush()
@@ -143,7 +143,7 @@ def restore_many(trashed: Sequence[Trashed]) -> tuple[list[Link], list[Trashed]]
         bring_pictures_back(link)
         expect(link, {})
     if links:
-        replan(*map(place_of, links))
+        invalidate(*map(place_of, links))
         note(links, "restored")
         request_icons(links[0].workspace_id, links[0].user_id, [link.location_url for link in links])
     return links, [one for one in trashed if one.id in stuck]

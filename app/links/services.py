@@ -16,7 +16,7 @@ from app.links.aliases import claim, claim_random, random_alias, release
 from app.links.favicon_requests import request_icons
 from app.links.history import PICTURES, changes_back_to, fields_of, note, note_change
 from app.links.insertion import insert_links
-from app.links.invalidation import place_of, replan
+from app.links.invalidation import invalidate, place_of
 from app.links.models import Link
 from app.links.relations import attach, attach_first, attachments
 from app.links.removal import delete as delete
@@ -110,7 +110,7 @@ def move(link: Link, before: tuple[int, str], changes: dict[str, Any]) -> None:
     elif place_of(link) != before:
         release(link)
         claim(link)
-    replan(before, place_of(link))
+    invalidate(before, place_of(link))
 
 
 def carried_over(link: Link) -> dict[str, Any]:

@@ -54,15 +54,8 @@ from app.jobs import schedule  # noqa: F401  its table is one of the models', wh
 from app.links import orphan_uploads, previous_uploads, uploads
 from app.operations.database import upgrade_copy
 
-# state that must not outlive its day or its server, or that triggers keep; pictures have a way of their own
-NOT_COPIED = {
-    "daily_salt",
-    "visitor_salt",
-    "rate_limit_count",
-    "link_clicks",
-    "stored_content",
-    "stored_file",
-}
+# state that must not outlive its day or its server; pictures have a way of their own (`copy_pictures`)
+NOT_COPIED = {"daily_salt", "rate_limit_count", "stored_content", "stored_file"}
 CLICK_ROWS = f"{CLICKS}.click"  # which PostgreSQL keeps in a partition for each month
 DRAFT = ".database-copy-"  # the folder of SQLite's files until they are complete
 BATCH_ROWS, BINARY_BATCH_ROWS = 5000, 20
@@ -107,6 +100,7 @@ def copy_database(settings: Settings, address: str, note: Callable[[str, int], N
 
 
 def is_copied(table: Table) -> bool:
+    # rows of a transient table are made by triggers
     return table.name not in NOT_COPIED and not table.info.get("transient")
 
 
@@ -132,7 +126,7 @@ def stored_type(kind: TypeEngine[Any]) -> TypeEngine[Any]:
 def copy_table(
     source: Connection, target: Connection, table: Table, note: Callable[[str, int], None]
 ) -> CopiedTable:
-    def written() -> Iterator[list[Row]]:
+    def copied_batches() -> Iterator[list[Row]]:
         count = 0
         for rows in read_rows(source, table):
             insert_rows(target, table, rows)
@@ -140,7 +134,7 @@ def copy_table(
             note(table.fullname, count)
             yield rows
 
-    return digest_rows(table, written())
+    return digest_rows(table, copied_batches())
 
 
 def read_rows(connection: Connection, table: Table) -> Iterator[list[Row]]:

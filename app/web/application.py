@@ -15,7 +15,7 @@ from app.core.secret_keys.ring import flask_settings
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
-FAILURE_LOG, REDIRECTS = "audit_failures", "visits"
+FAILURE_LOG, REDIRECTS = "audit_failures", "redirects"
 
 
 class Application(Flask):

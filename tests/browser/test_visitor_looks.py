@@ -109,7 +109,7 @@ def test_every_page(
     assert_status(page.goto(f"{site}/warning"), 503)
     found["prefetch"] = [*violations(page), *sideways(page)]
     page.set_extra_http_headers({})
-    monkeypatch.setattr(app.extensions["visits"].compiled_links, "find", is_down)
+    monkeypatch.setattr(app.extensions["redirects"].compiled_links, "find", is_down)
     assert_status(page.goto(f"{site}/warning"), 503)
     found["down"] = [*violations(page), *sideways(page)]
     context.close()

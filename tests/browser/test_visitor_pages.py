@@ -39,7 +39,7 @@ SITES = {"insecure": f"http://{ELSEWHERE}", "local": "http://127.0.0.1", "https"
 def site(app: Flask, request: pytest.FixtureRequest) -> Iterator[str]:
     """The application behind its redirect front, as it is served. A test's parameter may change the host."""
     kind = getattr(request, "param", "local")
-    front = Front(app.wsgi_app, app.extensions["visits"])
+    front = Front(app.wsgi_app, app.extensions["redirects"])
     secured = {"ssl_context": "adhoc"} if kind == "https" else {}
     server = make_server("127.0.0.1", 0, front, threaded=True, **secured)
     thread = Thread(target=server.serve_forever)
@@ -97,7 +97,7 @@ def change(app: Flask, factory: Factory) -> Callable[..., None]:
             setattr(link, name, value)
         factory.session.add(PlanChange(domain_id=link.domain_id or 0, alias=link.url.casefold()))
         factory.session.commit()
-        app.extensions["visits"].compiled_links.poll()
+        app.extensions["redirects"].compiled_links.poll()
 
     return change
 

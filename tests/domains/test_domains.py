@@ -153,7 +153,7 @@ def test_what_visitors_get_of_each_change(api: Api, make_domain: Callable[..., A
     api.post("/links", {"location_url": TO, "url": "ours"})
     there = {"base_url": "https://go.example"}
     visit = lambda path: api.client.get(path, **there)  # noqa: E731
-    plans = api.client.application.extensions["visits"].compiled_links
+    plans = api.client.application.extensions["redirects"].compiled_links
 
     def change(**sent: str) -> None:
         assert api.post(f"/domains/{domain.id}", sent).status_code == 200

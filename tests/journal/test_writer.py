@@ -347,7 +347,7 @@ def test_half_a_reserve_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert [*tmp_path.iterdir()] == []
 
 
-def test_a_slate_keeps_its_size(tmp_path: Path) -> None:
+def test_a_persistent_value_keeps_its_size(tmp_path: Path) -> None:
     board = persistent_value.PersistentValue(tmp_path / "board")
     assert board.read() == ""
     board.prepare()

@@ -22,7 +22,7 @@ PHONE = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.
 
 @pytest.fixture
 def desk(app: Flask) -> Iterator[RedirectContext]:
-    desk: RedirectContext = app.extensions["visits"]
+    desk: RedirectContext = app.extensions["redirects"]
     yield desk
     desk.close()
 

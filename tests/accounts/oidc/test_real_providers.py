@@ -51,7 +51,7 @@ def serving(data_dir: Path, database_url: str, issuer: str, port: int, **more: s
             server.shutdown()
             thread.join()
             server.server_close()
-            app.extensions["visits"].close()
+            app.extensions["redirects"].close()
             app.extensions["rate_limiter"].close()
             app.extensions["audit_failures"].close()
             db.engine.dispose()
