@@ -61,7 +61,7 @@ class TestOnPostgres:
         services.delete(link)
         db.session.commit()
         assert [each.get(path).status_code for each in machines] == [404, 404]
-        for part in ("visits", "rate_limiter", "audit_failures"):
+        for part in ("redirects", "rate_limiter", "audit_failures"):
             other.extensions[part].close()
         with other.app_context():
             db.engine.dispose()
