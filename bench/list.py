@@ -43,7 +43,7 @@ from app.dashboard.links.filters import LISTING
 from app.dashboard.links.states import STATES
 from app.domains.models import Domain
 from app.links.clicks import ClickCopies
-from app.links.models import Alias, Link, LinkTag, link_notification_handler, link_pixel
+from app.links.models import Alias, Link, LinkTag, link_clicks, link_notification_handler, link_pixel
 from app.links.options import RULES
 from app.links.search_text import folded_notes
 from app.links.targeting import TYPES
@@ -169,7 +169,9 @@ def indexes_made_afterwards() -> Iterator[None]:
     for _, _, sql in later:
         connection.exec_driver_sql(sql)
     if connection.dialect.name == "sqlite":
-        connection.execute(sa.text("INSERT INTO link_clicks SELECT id, workspace_id, 0 FROM link"))
+        copied = ", ".join({*link_clicks.c.keys()} - {"link_id", "clicks"})
+        rows = f"INSERT INTO link_clicks (link_id, clicks, {copied}) SELECT id, 0, {copied} FROM link"
+        connection.execute(sa.text(rows))
         connection.execute(sa.text("INSERT INTO link_search (link_search) VALUES ('rebuild')"))
 
 

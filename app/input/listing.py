@@ -18,8 +18,10 @@ from typing import Any, Generic, TypeVar
 
 from sqlalchemy import (
     BindParameter,
+    Column,
     ColumnElement,
     Select,
+    Table,
     bindparam,
     exists,
     func,
@@ -29,6 +31,7 @@ from sqlalchemy import (
     true,
 )
 from sqlalchemy.orm import InstrumentedAttribute
+from sqlalchemy.sql.visitors import replacement_traverse
 
 from app.core.database import PersonalRow, read_columns, time_bound
 from app.core.errors import FieldError, Invalid
@@ -46,8 +49,7 @@ NOT = "not"  # the parameter with the names of the filters whose values a row mu
 SEARCH = "search"
 SHORT_WORD = 2  # letters: no index has words of so few
 SEARCH_SECONDS = 5.0  # for these
-MAX_SORTED = 100_000  # rows, sorted by a value of another table; beyond that its index is walked along,
-MAX_UNSORTED = 1000  # also for a page that does not skip more rows than these
+MAX_SORTED = 10_000  # rows, sorted by a value of another table; of more, its index is walked along
 
 Row = TypeVar("Row", bound=Any)
 
@@ -61,16 +63,16 @@ class Listing(Generic[Row]):
 
     `several`: the filters of which several values may be sent; a row must have one of them, or none where
     `not` names the filter. `mine`: the condition for the user's rows, where that is not their `workspace_id`.
-    `keys`: for an order by a value of another table, the column of that table that names the row. It has one
-    row for each of the list's, with its `workspace_id`.
+    `copies`: for an order by a value of another table, that table. It has a row for each of the list's, whose
+    id is its primary key, with copies of columns by their names.
     """
 
     model: type[Row]
     filters: Mapping[str, Filter]
-    orders: Mapping[str, InstrumentedAttribute[Any]]
+    orders: Mapping[str, InstrumentedAttribute[Any] | Column[Any]]
     several: Collection[str] = ()
     mine: ColumnElement[bool] | None = None
-    keys: Mapping[str, InstrumentedAttribute[int]] = field(default_factory=dict)
+    copies: Mapping[str, Table] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -159,11 +161,8 @@ class ListQuery:
     def read(self, skipped: int, size: int, counted: int | None) -> tuple[Sequence[int], int, bool]:
         """The ids of a page, the number of rows, and whether these are all rows, or `counted` and more."""
         total = self.count(counted)
-        is_sorted = self.order in self.listing.keys and self.conditions and skipped > MAX_UNSORTED
-        if counted and total > counted and is_sorted:
-            total = self.count()
-        elif counted and total > counted:
-            found = self.in_order(self.is_rising, skipped, inf).limit(size + 1).offset(skipped)
+        if counted and total > counted:
+            found = self.in_order(self.is_rising, inf).limit(size + 1).offset(skipped)
             ids = db.session.scalars(found).all()
             if len(ids) > size:
                 return ids[:size], max(total, skipped + len(ids)), False
@@ -186,25 +185,24 @@ class ListQuery:
             return []
         is_near = skipped <= total // 2
         skipped = skipped if is_near else total - skipped - size
-        found = self.in_order(self.is_rising if is_near else not self.is_rising, skipped, total)
+        found = self.in_order(self.is_rising if is_near else not self.is_rising, total)
         ids = db.session.scalars(found.limit(size).offset(skipped)).all()
         return ids if is_near else ids[::-1]
 
-    def in_order(self, is_rising: bool, skipped: int, total: float) -> Select[int]:
+    def in_order(self, is_rising: bool, total: float) -> Select[int]:
         """The ids sorted by the column, nulls lowest on every database, then by id, so that pages never
         overlap."""
-        id_, key = self.listing.model.id, self.listing.keys.get(self.order)
+        id_, copies = self.listing.model.id, self.listing.copies.get(self.order)
         value: Any = self.listing.orders[self.order] if self.order else None
         found = select(id_).where(*self.matching)
-        if key is not None and self.conditions and total <= MAX_SORTED:
+        if copies is not None and self.conditions and total <= MAX_SORTED:
+            (key,) = copies.primary_key
             value = select(value).where(key == id_).scalar_subquery()
-        elif key is not None:
-            found = select(key).where(value.class_.workspace_id == self.workspace_id)
-            if self.conditions and skipped <= MAX_UNSORTED:
-                found = found.where(exists().where(id_ == key, *self.conditions))
-            elif self.conditions:  # `+ 0` has SQLite walk along the index, and not begin with these rows
-                found = found.where((key + 0).in_(select(id_).where(*self.matching)))
-            id_ = key
+        elif copies is not None:
+            (id_,) = copies.primary_key
+            found = select(id_).where(
+                *(of_copies(each, self.listing.model, copies) for each in self.matching)
+            )
         by_id = id_.asc() if is_rising else id_.desc()
         if value is None:
             return found.order_by(by_id)
@@ -212,6 +210,24 @@ class ListQuery:
         if getattr(value, "nullable", False):  # for others this would only keep PostgreSQL from its indexes
             by_value = by_value.nulls_first() if is_rising else by_value.nulls_last()
         return found.order_by(by_value, by_id)
+
+
+def of_copies(condition: ColumnElement[bool], model: Any, copies: Table) -> ColumnElement[bool]:
+    """The same condition on the copies of a row's columns; on the row itself where one has no copy."""
+    (key,), rows, missing = copies.primary_key, model.__table__, list[str]()
+
+    def copy(element: Any, **_: object) -> Any:
+        if isinstance(element, Table) and element.name == rows.name:
+            return copies
+        if not isinstance(element, Column) or element.table is None or element.table.name != rows.name:
+            return None
+        if element.primary_key:
+            return key
+        missing.extend([] if element.name in copies.c else [element.name])
+        return copies.c.get(element.name)
+
+    found: ColumnElement[bool] = replacement_traverse(condition, {}, copy)
+    return exists().where(model.id == key, condition) if missing else found
 
 
 def find_ids(

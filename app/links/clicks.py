@@ -32,7 +32,7 @@ from sqlalchemy.orm import Session
 
 from app.core.database import AnySession, begin_write
 from app.core.extensions import db
-from app.links.models import LimitCounter, Link, LinkClicks
+from app.links.models import LimitCounter, Link, link_clicks
 
 COUNTER = table("counter", column("link_id", BigInteger), column("clicks", BigInteger), schema="clicks")
 LIMIT_COUNTER = cast("Table", LimitCounter.__table__)
@@ -67,21 +67,16 @@ def clicks_of(ids: Sequence[int], session: AnySession = db.session) -> dict[int,
 COPIED: ColumnElement[int] = sum(
     (
         func.coalesce(
-            select(count.c.clicks).where(count.c.link_id == LinkClicks.link_id).scalar_subquery(), 0
+            select(count.c.clicks).where(count.c.link_id == link_clicks.c.link_id).scalar_subquery(), 0
         )
         for count in COUNTS
     ),
     start=literal(0),
 )
-COPY = (
-    update(LinkClicks)
-    .where(LinkClicks.clicks < COPIED)
-    .values(clicks=COPIED)
-    .execution_options(synchronize_session=False)
-)
-COPY_SOME = COPY.where(LinkClicks.link_id.in_(bindparam("ids", expanding=True)))
+COPY = update(link_clicks).where(link_clicks.c.clicks < COPIED).values(clicks=COPIED)
+COPY_SOME = COPY.where(link_clicks.c.link_id.in_(bindparam("ids", expanding=True)))
 FIRST, LAST = (bindparam(name, type_=BigInteger) for name in ("first", "last"))
-COPY_RANGE = COPY.where(LinkClicks.link_id.between(FIRST, LAST))
+COPY_RANGE = COPY.where(link_clicks.c.link_id.between(FIRST, LAST))
 MAX_COPIED = 2000  # links in a transaction, each some 10 µs: others must be able to write in between
 LOOKED_AT = 10_000  # links in the same, of which few are late
 MAX_LATE = 100_000  # ids that are kept in memory; of more, all links are looked at
@@ -129,7 +124,7 @@ class ClickCopies:
         """Copies what is late of the next links. Returns the last one's id; None after the last of all."""
         if after is None:
             return None
-        id_ = LinkClicks.link_id
+        id_ = link_clicks.c.link_id
         some = select(id_).where(id_ > after).order_by(id_).limit(LOOKED_AT).subquery()
         last: int | None = session.scalar(select(func.max(some.c.link_id)))
         if last is not None:

@@ -13,7 +13,7 @@ from app.input.forms import MAX_ID
 from app.input.listing import Listing, one_of, until
 from app.input.params import QueryParams
 from app.input.parsers import parse_boolean, parse_datetime, parse_integer
-from app.links.models import Link, LinkClicks, LinkTag, link_pixel
+from app.links.models import Link, LinkTag, link_clicks, link_pixel
 from app.links.search_text import SEARCHED, folded
 
 # SQLite's full-text index of `search_text` and `search_notes`, by parts of three letters; triggers keep it
@@ -100,8 +100,8 @@ LISTING = Listing(
         "link_id": Link.id,
         "datetime": Link.datetime,
         "last_datetime": Link.last_datetime,
-        "clicks": LinkClicks.clicks,
+        "clicks": link_clicks.c.clicks,
         "url": Link.url,
     },
-    keys={"clicks": LinkClicks.link_id},
+    copies={"clicks": link_clicks},
 )

@@ -14,7 +14,7 @@ from app.core.config import Settings
 from app.core.database import prepare_engine
 from app.links import clicks
 from app.links.clicks import ClickCopies
-from app.links.models import LimitCounter, LinkClicks
+from app.links.models import LimitCounter, link_clicks
 from tests.factories import Factory
 
 pytestmark = pytest.mark.databases
@@ -42,7 +42,7 @@ def count(engine: sa.Engine, counted: dict[int, int]) -> None:
 
 def copied(session: scoped_session[Session]) -> list[int]:
     session.rollback()
-    return list(session.scalars(sa.select(LinkClicks.clicks).order_by(LinkClicks.link_id)))
+    return list(session.scalars(sa.select(link_clicks.c.clicks).order_by(link_clicks.c.link_id)))
 
 
 def test_late_copies(

@@ -52,21 +52,30 @@ INDEXES = {
 NULLS_FIRST = {"last_datetime": "NULLS FIRST"}  # as lists have them; SQLite always does
 PASSWORD = sa.text("password_hash IS NOT NULL")
 
-# a link's clicks to order by: the row comes with the link, and goes with it by its foreign key. The worker
-# copies the journal's counters, which are in another file on SQLite
-ADD = "INSERT INTO link_clicks (link_id, workspace_id, clicks) VALUES (NEW.id, NEW.workspace_id, 0);"
-MOVE = "UPDATE link_clicks SET workspace_id = NEW.workspace_id WHERE link_id = NEW.id;"
+# a link's clicks to order by, beside copies of what lists filter by: the row comes and changes with the link, and
+# goes with it by its foreign key. The worker copies the journal's counters, which are in another file on SQLite
+COPIED = ("workspace_id", *FILTERED, "datetime")
+COPIED_TYPES = dict.fromkeys(COPIED[1:], sa.Boolean()) | {
+    **{"project_id": ID, "domain_id": ID, "targeting_type": sa.String(32), "clicks_limit": sa.Integer()},
+    **dict.fromkeys(("start_date", "end_date", "datetime"), sa.DateTime()),
+}
+NULLABLE = {"project_id", "domain_id", "targeting_type", "clicks_limit", "start_date", "end_date"}
+ADD = f"""INSERT INTO link_clicks (link_id, clicks, {", ".join(COPIED)})
+    VALUES (NEW.id, 0, {", ".join(f"NEW.{name}" for name in COPIED)});"""
+CHANGE = f"""UPDATE link_clicks SET {", ".join(f"{name} = NEW.{name}" for name in COPIED)}
+    WHERE link_id = NEW.id;"""
 COUNT = "UPDATE link_clicks SET clicks = clicks + NEW.clicks WHERE link_id = NEW.link_id;"
 COUNT_ON = "UPDATE link_clicks SET clicks = clicks + NEW.clicks - OLD.clicks WHERE link_id = NEW.link_id;"
 TRIGGERS = {
     "link_clicks_insert": ("INSERT ON link", ADD),
-    "link_clicks_update": ("UPDATE OF workspace_id ON link", MOVE),
+    "link_clicks_update": (f"UPDATE OF {', '.join(COPIED)} ON link", CHANGE),
     "link_clicks_limit_insert": ("INSERT ON limit_counter", COUNT),
     "link_clicks_limit_update": ("UPDATE OF clicks ON limit_counter", COUNT_ON),
 }
-FILL = """
-    INSERT INTO link_clicks (link_id, workspace_id, clicks)
-    SELECT link.id, link.workspace_id, coalesce(counted.clicks, 0) + coalesce(limited.clicks, 0) FROM link
+FILL = f"""
+    INSERT INTO link_clicks (link_id, clicks, {", ".join(COPIED)})
+    SELECT link.id, coalesce(counted.clicks, 0) + coalesce(limited.clicks, 0),
+        {", ".join(f"link.{name}" for name in COPIED)} FROM link
     LEFT JOIN clicks.counter AS counted ON counted.link_id = link.id
     LEFT JOIN limit_counter AS limited ON limited.link_id = link.id
 """
@@ -109,15 +118,15 @@ def upgrade() -> None:
         sa.Column("link_id", ID, autoincrement=False, nullable=False),
         sa.Column("workspace_id", ID, nullable=False),
         sa.Column("clicks", ID, nullable=False),
+        *(sa.Column(name, kind, nullable=name in NULLABLE) for name, kind in COPIED_TYPES.items()),
         sa.ForeignKeyConstraint(
             ["link_id"], ["link.id"], name=op.f("fk_link_clicks_link_id_link"), ondelete="CASCADE"
         ),
         sa.PrimaryKeyConstraint("link_id", name=op.f("pk_link_clicks")),
     )
     op.execute(FILL)
-    op.create_index(
-        op.f("ix_link_clicks_workspace_id_clicks_link_id"), "link_clicks", ["workspace_id", "clicks", "link_id"]
-    )
+    by_clicks = ["workspace_id", "clicks", "link_id", *FILTERED, "datetime"]
+    op.create_index("ix_link_clicks_by_clicks", "link_clicks", by_clicks)
     if is_sqlite:
         op.execute(SEARCH)
         op.execute("INSERT INTO link_search (link_search) VALUES ('rebuild')")
