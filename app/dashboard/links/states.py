@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, and_, true
+from sqlalchemy import ColumnElement, SQLColumnExpression, and_, or_
 
 from app.i18n.messages import lazy_gettext as _l
 from app.links.clicks import CLICKS
@@ -59,20 +59,31 @@ def state_of(link: Link, clicks: int, now: dt.datetime, is_failing: bool = False
 
 
 def state_conditions(now: dt.datetime) -> Mapping[str, ColumnElement[bool]]:
-    """The same as `state_of` in SQL, for each of the keys of STATES. As conditions of their own, PostgreSQL
-    knows that most links meet that for active ones."""
+    """The same as `state_of` in SQL, for each of the keys of STATES.
+
+    A link is in the first state whose condition it meets. The opposites are spelled out: of a negated
+    condition SQLite computes all parts, and would read the clicks of links without a limit.
+    """
     reasons = {
-        "off": ~Link.is_enabled,
-        "scheduled": Link.schedule & (Link.start_date > now),
-        "ended": Link.schedule & (Link.end_date <= now),
-        # tested first, so that the clicks of links without a limit are not read
-        "limit": Link.clicks_limit.is_not(None) & (Link.clicks_limit <= CLICKS),
-        "failing": IS_FAILING,
+        "off": (~Link.is_enabled, Link.is_enabled),
+        "scheduled": (
+            Link.schedule & (Link.start_date > now),
+            or_(~Link.schedule, Link.start_date.is_(None), Link.start_date <= now),
+        ),
+        "ended": (
+            Link.schedule & (Link.end_date <= now),
+            or_(~Link.schedule, Link.end_date.is_(None), Link.end_date > now),
+        ),
+        "limit": (
+            Link.clicks_limit.is_not(None) & (Link.clicks_limit <= CLICKS),
+            or_(Link.clicks_limit.is_(None), Link.clicks_limit > CLICKS),
+        ),
+        "failing": (IS_FAILING, ~IS_FAILING),
     }
-    found, others = {}, list[ColumnElement[bool]]()
-    for name, reason in reasons.items():
+    found, others = {}, list[SQLColumnExpression[bool]]()
+    for name, (reason, opposite) in reasons.items():
         found[name] = and_(*others, reason)
-        others.append(reason.is_not(true()))  # unlike NOT, this is true where a value is missing
+        others.append(opposite)
     return found | {"active": and_(*others)}
 
 
