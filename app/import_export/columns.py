@@ -99,8 +99,8 @@ def guess(columns: Sequence[str]) -> dict[str, str]:
     """Field → column, as far as the headings show it."""
     left = {normalize_heading(column): column for column in reversed(columns)}
     origin = origin_of(columns)
-    # an id of another service is none of Waypost's
-    meant = {**({} if origin in {None, WAYPOST} else {"id": ""}), **MEANT.get(origin or "", {})}
+    # the numbers of any other sheet are none of Waypost's links: "ID" is only chosen by a person then
+    meant = {**({} if origin == WAYPOST else {"id": ""}), **MEANT.get(origin or "", {})}
     found = {field: left.pop(heading) for field, heading in meant.items() if heading in left}
     for field, column in COLUMNS.items():
         if field not in found and meant.get(field) != "":

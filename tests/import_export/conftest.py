@@ -22,9 +22,8 @@ def bring(session, settings: Settings) -> Callable[..., LinkImport]:
         path = files.new_file(settings.data_dir)
         path.write_bytes(text.encode() if isinstance(text, str) else text)
         found = columns.guess(tables.open_table(path).columns)
-        job = LinkImport(
-            **access_of(user).row_columns, name="links.csv", file=path.name, columns=found, **values
-        )
+        chosen = {"columns": found, **values}
+        job = LinkImport(**access_of(user).row_columns, name="links.csv", file=path.name, **chosen)
         session.add(job)
         session.flush()
         services.start(job, state)

@@ -99,7 +99,8 @@ def test_switchys_template_and_other_lists_of_links() -> None:
 IDS: dict[str, tuple[str, bool]] = {
     # headings, and whether an id among them is one of Waypost's
     "an export of Waypost": ("id,url,location_url,targeting_type", True),
-    "a table of one's own": ("id,alias,destination", True),
+    "a numbered sheet": ("id,alias,destination", False),
+    "Pretty Links": ("id,url,slug,name,redirect_type", False),
     "Linkly": ("id,name,url,full_url,slug,clicks_total", False),
     "Switchy": ("id,uniq,url", False),
 }

@@ -27,6 +27,7 @@ from tests.import_export.hostile import HOSTILE, as_json
 
 pytestmark = pytest.mark.databases
 TO = "https://example.com/"
+BY_ID = {"id": "id", "title": "title"}  # columns that a person named
 
 
 class Desk:
@@ -232,7 +233,7 @@ def test_whose_the_link_is(desk, session, bob) -> None:
     mine = desk.link("mine", title="old")
     his = services.create(access_of(bob), {"url": "his", "location_url": TO, "title": "his"})
     session.commit()
-    job = desk.check(f"id,title\n{mine.id},new\n{his.id},new\n{his.id + 1000},new\nx,new\n")
+    job = desk.check(f"id,title\n{mine.id},new\n{his.id},new\n{his.id + 1000},new\nx,new\n", columns=BY_ID)
     assert counts(job) == (0, 1, 0, 3)
     said = desk.problems(job)
     assert said[3] == [("id", f"You have none with the id {his.id}.")]
@@ -245,6 +246,16 @@ def test_whose_the_link_is(desk, session, bob) -> None:
     job = desk.check("url,location_url,title\nhis,https://example.com/,new\n")
     taken = {2: [("url", "This short link is taken.")]}
     assert (counts(job), desk.problems(job)) == ((0, 0, 0, 1), taken)
+
+
+def test_numbers_of_another_sheet_are_no_links_of_ours(desk) -> None:
+    desk.link("mine", title="old")
+    job = desk.check("id,url,slug,name\n1,https://example.com/theirs,theirs,new\n")
+    assert counts(desk.apply(job)) == (1, 0, 0, 0)
+    assert {url: (link.location_url, link.title) for url, link in desk.links().items()} == {
+        "mine": (TO, "old"),
+        "theirs": ("https://example.com/theirs", "new"),
+    }
 
 
 def test_an_alias_without_case_on_its_domain(desk, session, alice, factory) -> None:
@@ -282,7 +293,9 @@ def test_the_later_of_two_rows_is_wrong(desk, session, full, monkeypatch) -> Non
         (links["other"].id, "fresh", "four"), ("", "fresh", "five"), ("", "new", "six"), ("", "NEW", "seven"),
     ]  # fmt: skip
     text = "".join(f"{id_},{url},{title},https://example.com/{title}\n" for id_, url, title in rows)
-    job = desk.bring(desk.alice, f"id,url,title,location_url\n{text}", "checking", is_update=True)
+    chosen = {name: name for name in ("id", "url", "title", "location_url")}
+    heading = ",".join(chosen)
+    job = desk.bring(desk.alice, f"{heading}\n{text}", "checking", is_update=True, columns=chosen)
     while job.state == "checking":
         runs.go_on(job, desk.settings, lambda: True)  # each process makes one step
         session.refresh(job)
@@ -349,7 +362,9 @@ def test_a_link_that_is_made_after_the_preview(desk) -> None:
 def test_one_that_fails_in_the_write_leaves_the_others(desk, session) -> None:
     """An alias that somebody takes after the preview: that link stays as it was, wholly."""
     one, two = (desk.link(url, title="old") for url in ("one", "two"))
-    job = desk.check(f"id,alias,title\n{one.id},wanted,new\n{two.id},,new\n")
+    job = desk.check(
+        f"id,alias,title\n{one.id},wanted,new\n{two.id},,new\n", columns=BY_ID | {"url": "alias"}
+    )
     assert counts(job) == (0, 2, 0, 0)
     desk.link("wanted")
     assert counts(desk.apply(job)) == (0, 1, 0, 1)
