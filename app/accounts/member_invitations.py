@@ -13,9 +13,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, delete, func, select
 
 from app.accounts import workspaces
-from app.accounts.access import Access
+from app.accounts.access import OWNER, Access
 from app.accounts.models import User, Workspace, WorkspaceInvitation, WorkspaceMember
-from app.accounts.rights import OWNER
 from app.accounts.workspaces import object_of
 from app.audit.services import record
 from app.core.clock import now

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import case, func, select
 
 from app.core.extensions import db
-from app.dashboard.links.script_notes import boxed, pixel_notes
+from app.dashboard.links.choices import boxed, pixel_notes
 from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords, crud_route
 from app.dashboard.shared.list_params import Control
 from app.i18n.messages import gettext as _

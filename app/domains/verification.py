@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from math import ceil
 from typing import NamedTuple
 
-from app.accounts.access import Access
-from app.accounts.ownership import get_owned
+from app.accounts.access import Access, get_owned
 from app.core.database import begin_write
 from app.core.errors import FieldError, RateLimited
 from app.core.extensions import db

@@ -1,4 +1,4 @@
-"""QR codes of short links, drawn as SVG or PNG.
+"""QR codes of short links, drawn as SVG or PNG, and the form for their look.
 
 A picture is exactly as wide as asked for. Every module is a whole number of pixels, or the edges would blur;
 what is left over widens the margin.
@@ -18,8 +18,11 @@ import segno
 from PIL import Image
 
 from app.i18n.messages import lazy_gettext as _l
-from app.input.colors import channels, contrast, luminance
+from app.input.colors import ColorField, channels, contrast, luminance
+from app.input.fields import ChoiceField, WholeField
+from app.input.forms import ResourceForm
 from app.input.parsers import Rejected
+from app.links.fields import PictureField
 
 DARK, LIGHT = "#000000", "#ffffff"
 SIZE, MARGIN = 512, 4
@@ -187,3 +190,22 @@ def warning(look: Look) -> str | None:
     if look.margin < MARGIN:
         return _l("A margin below 4 may be too small when other content is close to the code.")
     return None
+
+
+FORMATS = {"svg": "SVG", "png": "PNG"}
+
+
+class QrForm(ResourceForm):
+    """Format, size and look of a QR code. What was not sent has its default."""
+
+    format = ChoiceField(_l("Format"), choices=FORMATS, clears_to="svg")
+    size = WholeField(_l("Size"), least=128, most=2048, clears_to=SIZE)
+    margin = WholeField(_l("Margin"), least=0, most=16, clears_to=MARGIN)
+    dark = ColorField(_l("Colour"), clears_to=DARK)
+    light = ColorField(_l("Background"), clears_to=LIGHT)
+    logo = PictureField(_l("Logo"), most_bytes=2 * 1024 * 1024, max_width=LOGO_PIXELS)
+
+    @property
+    def look(self) -> Look:
+        wanted = {name: self[name].data for name in ("size", "margin", "dark", "light") if self[name].sent}
+        return Look(**wanted, logo=self.logo.data.content if self.logo.data else None)

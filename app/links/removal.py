@@ -22,7 +22,7 @@ from app.links import previous_uploads, uploads
 from app.links.aliases import HELD, claim, claim_random, key_of
 from app.links.change_events import record_changes
 from app.links.clicks import copy_clicks
-from app.links.favicon_requests import request_icons
+from app.links.favicons import request_icons
 from app.links.history import PICTURES, note
 from app.links.invalidation import invalidate, place_of
 from app.links.models import Alias, Link, LinkChange

@@ -12,8 +12,7 @@ from dataclasses import replace
 from math import ceil
 from threading import BoundedSemaphore
 
-from app.accounts.access import Access
-from app.accounts.ownership import get_owned
+from app.accounts.access import Access, get_owned
 from app.core.clock import now
 from app.core.database import AnySession, begin_write, reread
 from app.core.errors import FieldError, Invalid, RateLimited

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from app.accounts.forms import MemberForm, MemberInvitationForm, WorkspaceForm
 from app.accounts.models import User
-from app.accounts.workspace_forms import MemberForm, MemberInvitationForm, WorkspaceForm
-from app.accounts.workspace_lists import INVITATIONS, members_of
+from app.accounts.workspaces import INVITATIONS, members_of
 from app.analytics.dimensions import DIMENSIONS, TYPES
 from app.analytics.params import MAX_VALUE
 from app.audit.actions import ACTIONS, GROUPS
@@ -22,7 +22,7 @@ from app.events.types import TYPES as EVENT_TYPES
 from app.input.forms import ResourceForm
 from app.input.listing import DEFAULT_SIZE, ORDER_TYPES, SIZES, Listing
 from app.links.forms import RestoreForm
-from app.links.qr_forms import QrForm
+from app.links.qr import QrForm
 from app.notifications.composing import all_types
 from app.notifications.log import log_of
 from app.notifications.models import NotificationHandler

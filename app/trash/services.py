@@ -10,8 +10,8 @@ from typing import Any
 from sqlalchemy import Select, Table, delete, func, insert, select
 from sqlalchemy.orm import undefer
 
+from app.accounts.access import MAX_ID
 from app.accounts.models import User
-from app.accounts.ownership import MAX_ID
 from app.audit.services import Object, record
 from app.core.clock import now
 from app.core.encryption import UnreadableSecret

@@ -20,17 +20,17 @@ from app.accounts import (
     passkeys,
     second_factor,
     services,
-    sign_in_links,
     standing,
     workspaces,
 )
 from app.accounts.access import Access
 from app.accounts.deletion import leaving
-from app.accounts.deletion import workspace as deletion
+from app.accounts.deletion import leaving as deletion
 from app.accounts.deletion.purging import purge
 from app.accounts.models import User, Workspace, WorkspaceMember
 from app.accounts.oidc import identities
 from app.accounts.oidc.person import ProviderPerson
+from app.accounts.one_time_addresses import make_sign_in_link
 from app.accounts.workspaces import access_of
 from app.analytics.sharing import services as shares
 from app.audit.actions import ACTIONS, GROUPS, TABLE
@@ -161,9 +161,9 @@ def revoke_invitation(world: Any) -> None:
 
 
 def ask_for_a_new_password(world: Any) -> None:
-    from app.accounts import resets
+    from app.accounts.one_time_addresses import request_reset
 
-    resets.request(world.alice.email)
+    request_reset(world.alice.email)
     db.session.commit()
     answer_forgotten(db.session(), world.settings)
 
@@ -320,7 +320,7 @@ DEEDS: dict[str, Callable[[Any], Any]] = {
     "identity.allowed": lambda world: identities.allow(world.bob, ISSUER),
     "identity.linked": lambda world: identities.link(world.bob, BOB_THERE),
     "identity.unlinked": unlink,
-    "sign_in_link.created": lambda world: sign_in_links.create(world.bob),
+    "sign_in_link.created": lambda world: make_sign_in_link(world.bob),
     "password.reset_requested": ask_for_a_new_password,
     "password.changed": lambda world: set_password(world.bob, NEW_PASSWORD),
     "email.changed": lambda world: services.update_user(world.bob, {"email": "b@example.com"}),

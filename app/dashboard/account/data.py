@@ -19,7 +19,7 @@ from app.core import clock
 from app.core.database import begin_write
 from app.core.errors import Invalid
 from app.core.extensions import db
-from app.dashboard.auth import proofs
+from app.dashboard.auth import reauthentication
 from app.dashboard.auth.access import signed_in_user, submitted_form
 from app.dashboard.auth.reauthentication import reauthenticated
 from app.dashboard.auth.sessions import leave_browser
@@ -107,9 +107,9 @@ def delete_page(form: LeaveForm, problem: str = "", status: int = 200) -> Respon
 def delete() -> ResponseReturnValue:
     """Delete the account. Needs its e-mail address and the password: an open session is not enough."""
     form = LeaveForm(submitted_form(), owner=signed_in_user())
-    proofs.validate_with_password(form, "own_password")
+    reauthentication.validate_with_password(form, "own_password")
     if form.problems:
-        return delete_page(form, status=proofs.status_of(form))
+        return delete_page(form, status=reauthentication.status_of_proof(form))
     begin_write(db.session)
     row = db.session.get_one(User, signed_in_user().id)  # `current_user` is a proxy
     try:

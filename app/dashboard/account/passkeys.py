@@ -24,7 +24,7 @@ from app.core.database import begin_write
 from app.core.errors import Invalid, NotFound
 from app.core.extensions import db
 from app.dashboard.account import two_factor
-from app.dashboard.auth import passkey_requests, proofs
+from app.dashboard.auth import reauthentication
 from app.dashboard.auth.access import current_security_mail, signed_in_user, submitted_form
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
@@ -48,8 +48,8 @@ def passkeys_section() -> Markup:
     body = render_template(
         f"{FOLDER}/_passkeys.html",
         passkeys=rows,
-        problem=passkey_requests.problem_here(),
-        rp_id=passkey_requests.rp_id(),
+        problem=reauthentication.problem_here(),
+        rp_id=reauthentication.rp_id(),
         is_full=len(rows) >= passkeys.MAX_PASSKEYS,
         zone=rendering.owner_zone(),
     )
@@ -59,7 +59,7 @@ def passkeys_section() -> Markup:
 @blueprint.get("/account/passkeys/proof", endpoint="passkeys_proof")
 def proof_options() -> ResponseReturnValue:
     """Options of a passkey that stands in for the password."""
-    known = passkey_requests.ceremony(PROOF, signed_in_user().id)
+    known = reauthentication.passkey_ceremony(PROOF, signed_in_user().id)
     return {"get": passkeys.authentication_options(known, signed_in_user())}
 
 
@@ -80,7 +80,7 @@ def handle_begun() -> str | None:
 
 
 def start_page(form: CurrentPasswordForm) -> Response:
-    return render_page("start", proofs.status_of(form) if form.problems else 200, form=form)
+    return render_page("start", reauthentication.status_of_proof(form) if form.problems else 200, form=form)
 
 
 def create_page(form: NewPasskeyForm, status: int = 200, problem: str = "") -> Response:
@@ -95,7 +95,7 @@ def render_page(name: str, status: int = 200, **context: Any) -> Response:
         here="account",
         **{
             "heading": _("Add a passkey"),
-            "problem_here": passkey_requests.problem_here(),
+            "problem_here": reauthentication.problem_here(),
             "is_first": not second_factor.is_on(signed_in_user()),
             **context,
         },
@@ -105,7 +105,7 @@ def render_page(name: str, status: int = 200, **context: Any) -> Response:
 @blueprint.post("/account/passkeys/start", endpoint="passkeys_start_write")
 def start() -> ResponseReturnValue:
     form = CurrentPasswordForm(submitted_form(), owner=signed_in_user())
-    proofs.validate_with_password(form)
+    reauthentication.validate_with_password(form)
     if form.problems:
         return start_page(form)
     until = int((now() + BEGUN_LIFETIME).timestamp())
@@ -118,7 +118,7 @@ def options() -> ResponseReturnValue:
     handle = handle_begun()
     if handle is None:
         raise NotFound("passkey")
-    known = passkey_requests.ceremony(ADD, signed_in_user().id)
+    known = reauthentication.passkey_ceremony(ADD, signed_in_user().id)
     return {"create": passkeys.registration_options(signed_in_user(), known, handle)}
 
 
@@ -133,7 +133,9 @@ def add() -> ResponseReturnValue:
     if not form.validate():
         return create_page(form, 422)
     try:
-        made = verify_registration(form.passkey.data, passkey_requests.ceremony(ADD, signed_in_user().id))
+        made = verify_registration(
+            form.passkey.data, reauthentication.passkey_ceremony(ADD, signed_in_user().id)
+        )
         codes = store(made, form.name.data or "", handle)
     except (PasskeyRefused, Invalid) as refused:
         db.session.rollback()
@@ -202,7 +204,7 @@ def ask_remove(id: int) -> ResponseReturnValue:
 
 
 def remove_page(row: Passkey, form: RemovePasskeyForm) -> Response:
-    status = proofs.status_of(form) if form.problems else 200
+    status = reauthentication.status_of_proof(form) if form.problems else 200
     return render_page(
         "remove",
         status,
@@ -217,7 +219,7 @@ def remove_page(row: Passkey, form: RemovePasskeyForm) -> Response:
 def remove(id: int) -> ResponseReturnValue:
     row = own(id)
     form = removal_form(row, submitted_form())
-    proofs.validate_with_password(form, "removal_password")
+    reauthentication.validate_with_password(form, "removal_password")
     if not form.problems:
         finish_removal(form, row)
     if form.problems:
@@ -228,7 +230,7 @@ def remove(id: int) -> ResponseReturnValue:
 def finish_removal(form: RemovePasskeyForm, row: Passkey) -> None:
     """Remove it; the last second factor only with a code, unless a passkey has proved who this is."""
     if isinstance(form, RemoveLastPasskeyForm) and not form.passkey.data:
-        proofs.ask_code(form, lambda code: take_away(row, code))
+        reauthentication.ask_code(form, lambda code: take_away(row, code))
     else:
         take_away(row)
 

@@ -18,7 +18,7 @@ from app.core import clock
 from app.core.database import begin_write
 from app.core.errors import Invalid, NotFound
 from app.core.extensions import db
-from app.dashboard.auth import proofs, sessions
+from app.dashboard.auth import reauthentication, sessions
 from app.dashboard.auth.access import current_security_mail, is_shown_again, signed_in_user, submitted_form
 from app.dashboard.auth.reauthentication import reauthenticated
 from app.dashboard.auth.single_sign_on import find_provider, require_provider, uses_password
@@ -70,9 +70,11 @@ def save_password() -> ResponseReturnValue:
         abort(404)
     form = PasswordForm(submitted_form(), owner=signed_in_user())
     if form.validate():
-        proofs.ask_password(form)
+        reauthentication.ask_password(form)
     if form.problems:
-        return render_account(VIEWS.read_form(None, VIEWS.get_row()), form, proofs.status_of(form))
+        return render_account(
+            VIEWS.read_form(None, VIEWS.get_row()), form, reauthentication.status_of_proof(form)
+        )
     password_hash, signed_in_at = passwords.hash_password(form.password.data), sessions.this_one().datetime
     begin_write(db.session)
     services.store_password(signed_in_user(), password_hash)
@@ -164,9 +166,9 @@ def save_email() -> ResponseReturnValue:
     form = OwnEmailForm(submitted_form(), owner=signed_in_user())
     if is_shown_again():
         return email_page(form)
-    proofs.validate_with_password(form, "own_password")
+    reauthentication.validate_with_password(form, "own_password")
     if form.problems:
-        return email_page(form, proofs.status_of(form))
+        return email_page(form, reauthentication.status_of_proof(form))
     begin_write(db.session)
     row, old = db.session.get_one(User, signed_in_user().id), signed_in_user().email
     try:

@@ -15,7 +15,7 @@ from app.accounts.models import SecondFactor, User
 from app.accounts.second_factor import NewCodes
 from app.core.database import begin_write
 from app.core.extensions import db
-from app.dashboard.auth import proofs
+from app.dashboard.auth import reauthentication
 from app.dashboard.auth.access import current_security_mail, signed_in_user, submitted_form
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
@@ -54,7 +54,7 @@ def render_step(name: str, form: ResourceForm | None, **context: object) -> Resp
     body = render_template(
         whole, fragment=part, form=form, here="account", zone=rendering.owner_zone(), **context
     )
-    return make_response(body, proofs.status_of(form) if form and form.problems else 200)
+    return make_response(body, reauthentication.status_of_proof(form) if form and form.problems else 200)
 
 
 def setup_context() -> dict[str, object]:
@@ -76,7 +76,7 @@ def start() -> ResponseReturnValue:
     if state() == ON:
         return here()
     form = CurrentPasswordForm(submitted_form(), owner=signed_in_user())
-    proofs.validate_with_password(form)
+    reauthentication.validate_with_password(form)
     if form.problems:
         return render_step(OFF, form, left=second_factor.codes_left(signed_in_user()))
     begin_write(db.session)
@@ -122,7 +122,7 @@ def codes_for(form: CodeForm, service: Callable[[str, NewCodes], bool]) -> list[
         return bool(codes)
 
     if form.validate():
-        proofs.ask_code(form, takes)
+        reauthentication.ask_code(form, takes)
     return codes
 
 
@@ -158,7 +158,7 @@ def renew_by_code(form: CodeForm) -> list[str]:
 
 def renew_by_proof(form: CurrentPasswordForm) -> list[str]:
     """New codes for a user without an app, who has typed the password or used a passkey; else none."""
-    proofs.validate_with_password(form)
+    reauthentication.validate_with_password(form)
     if form.problems:
         return []
     drawn = second_factor.make_codes(signed_in_user())
@@ -178,11 +178,11 @@ def switch_off() -> ResponseReturnValue:
     if state() != ON:
         return here()
     form = LeaveTwoFactorForm(submitted_form(), owner=signed_in_user())
-    proofs.validate_with_password(form)
+    reauthentication.validate_with_password(form)
     if not form.problems and form.passkey.data:
         leave()
     elif not form.problems:
-        proofs.ask_code(form, leave)
+        reauthentication.ask_code(form, leave)
     if form.problems:
         return render_step("leave", form)
     is_off = not second_factor.is_on(signed_in_user())

@@ -6,10 +6,10 @@ from flask import Response, current_app, make_response, redirect, render_templat
 from flask.typing import ResponseReturnValue
 
 from app.accounts import invitations, passwords, services
+from app.accounts.access import MAX_ID
 from app.accounts.forms import InvitationForm, NewUserForm
 from app.accounts.invitations import InvitationClosed
 from app.accounts.models import Invitation, User
-from app.accounts.ownership import MAX_ID
 from app.core.clock import format_utc
 from app.core.database import begin_write, reread
 from app.core.errors import NotFound

@@ -8,7 +8,7 @@ from typing import Any
 from flask import Response, stream_with_context
 from sqlalchemy import select
 
-from app.accounts.rights import require
+from app.accounts.access import require
 from app.audit.services import record
 from app.core.clock import now
 from app.core.csv_files import csv_pieces, unescape_text

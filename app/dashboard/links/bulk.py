@@ -42,7 +42,7 @@ from app.i18n import digits
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
 from app.i18n.messages import ngettext
-from app.links import bulk_edit, bulk_undo
+from app.links import bulk_edit
 from app.links.bulk_forms import ManyForm
 from app.trash.services import new_batch
 
@@ -109,7 +109,7 @@ def go() -> ResponseReturnValue:
 @blueprint.post("/links/many/undo/<batch>", endpoint="links_many_undo")
 def undo(batch: str) -> ResponseReturnValue:
     """Give all links of a bulk change back what it replaced. What was changed since stays as it is."""
-    total = bulk_undo.count_links(workspace_id(), [batch]).get(batch) if BATCH.fullmatch(batch) else 0
+    total = bulk_edit.count_links(workspace_id(), [batch]).get(batch) if BATCH.fullmatch(batch) else 0
     if not total:
         raise NotFound("change")
     return carry_on(BulkAction("undo", undoes=batch, total=total), {})
@@ -133,7 +133,7 @@ def step(work: BulkAction, ids: Sequence[int], params: Mapping[str, Any]) -> Bul
     if work.do == "delete":
         return work.further(ids, bulk_edit.delete(current_access(), ids, work.batch)[1])
     if work.do == "undo":
-        return work.further(ids, bulk_edit.act_on(current_access(), ids, bulk_undo.undo(work.undoes)))
+        return work.further(ids, bulk_edit.act_on(current_access(), ids, bulk_edit.undo(work.undoes)))
     change = bulk_edit.BulkChange(params, work.seen)
     failures = bulk_edit.act_on(current_access(), ids, change)
     return work.further(ids, failures, change.untouched)

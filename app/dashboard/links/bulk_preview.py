@@ -16,7 +16,7 @@ from flask import Response
 
 from app.dashboard.auth.access import submitted_form
 from app.dashboard.links.bulk_progress import BulkAction, PreviewCounts, carried_fields, number
-from app.dashboard.links.history_words import Wording
+from app.dashboard.links.history import Wording
 from app.dashboard.links.rows import short_address
 from app.dashboard.links.views import FAMILY
 from app.dashboard.shared import rendering
@@ -25,8 +25,8 @@ from app.i18n import digits
 from app.i18n.messages import gettext as _
 from app.i18n.messages import ngettext
 from app.links import bulk_edit
+from app.links.bulk_edit import PREVIEW_BATCH_SIZE, LinkPreview, preview
 from app.links.bulk_forms import ManyForm
-from app.links.bulk_preview import BATCH_SIZE, LinkPreview, preview
 from app.links.replacement import TARGETING, Piece, Replaced, Replacement
 from app.links.schema import SETTINGS
 
@@ -73,10 +73,10 @@ def show(work: BulkAction, form: ManyForm) -> Response:
     asked = form.changes
     work = replace(work, seen=work.seen or bulk_edit.next_change())
     until = time.monotonic() + SECONDS
-    ids = work.next_ids(work.counts.scanned, BATCH_SIZE)
+    ids = work.next_ids(work.counts.scanned, PREVIEW_BATCH_SIZE)
     while ids:
         work = replace(work, counts=counted(work.counts, ids, preview(current_access(), ids, asked)))
-        ids = work.next_ids(work.counts.scanned, BATCH_SIZE)
+        ids = work.next_ids(work.counts.scanned, PREVIEW_BATCH_SIZE)
         if time.monotonic() > until and ids:
             return show_progress(work)
     return show_part(work, form)

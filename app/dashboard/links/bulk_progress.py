@@ -21,7 +21,7 @@ from app.dashboard.shared.workspace import current_access, workspace_id
 from app.i18n.messages import lazy_gettext as _l
 from app.input.data import RequestData, Value
 from app.input.listing import find_ids
-from app.links import bulk_edit, bulk_undo
+from app.links import bulk_edit
 from app.links.bulk_edit import BulkFailure
 from app.links.bulk_forms import ManyForm
 from app.links.models import Link
@@ -88,7 +88,7 @@ class BulkAction:
         after, most = self.after if after is None else after, most or bulk_edit.BATCH_SIZE
         mine = workspace_id()
         if self.do == "undo":
-            return bulk_undo.find_ids(mine, self.undoes, after, most)
+            return bulk_edit.find_undoable(mine, self.undoes, after, most)
         if self.is_all:
             return find_ids(LISTING, mine, self.list_params, after, self.upto, most)
         return [id_ for id_ in self.ids if id_ > after][:most]

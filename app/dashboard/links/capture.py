@@ -17,7 +17,7 @@ from urllib.parse import quote
 from flask import Response, make_response, render_template, url_for
 from flask.typing import ResponseReturnValue
 
-from app.accounts.ownership import get_owned
+from app.accounts.access import get_owned
 from app.dashboard.links.rows import own_host, short_address, short_url
 from app.dashboard.links.views import LinkViews
 from app.dashboard.shared import rendering

@@ -9,17 +9,16 @@ from typing import Any, ClassVar
 from flask import Response, g, make_response, render_template, request
 from flask.typing import ResponseReturnValue
 
-from app.accounts.ownership import get_owned
+from app.accounts.access import get_owned
 from app.core.database import begin_write
 from app.core.extensions import db
 from app.dashboard.auth.access import submitted_form
 from app.dashboard.links import choices, framing_check, suggestions
 from app.dashboard.links.choices import copied_link
-from app.dashboard.links.filters import LISTING
+from app.dashboard.links.filters import LISTING, view_bar
 from app.dashboard.links.link_cautions import link_cautions
 from app.dashboard.links.preview import has_password, previewed, previewed_fields, sent_proposal
 from app.dashboard.links.rows import COLUMNS, beside_rows, load_addresses, places, short_address, short_url
-from app.dashboard.links.view_bar import view_bar
 from app.dashboard.shared import form_input
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords, crud_route

@@ -10,7 +10,7 @@ from flask.typing import ResponseReturnValue
 from markupsafe import escape
 from sqlalchemy import select
 
-from app.accounts.ownership import get_owned
+from app.accounts.access import get_owned
 from app.analytics.sharing import services
 from app.analytics.sharing.forms import DEFAULTS, PARTS, PERIODS, ShareForm
 from app.analytics.sharing.models import StatisticsShare

@@ -28,9 +28,8 @@ from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.workspace import current_access
 from app.dashboard.statistics import figures, words
 from app.dashboard.statistics.lists import card, latest, links, listed, week, world
-from app.dashboard.statistics.menus import menus
+from app.dashboard.statistics.menus import find_reach, menus
 from app.dashboard.statistics.overview import overview
-from app.dashboard.statistics.reach import find_reach
 from app.dashboard.statistics.scopes import PageScope, all_links_scope, of_link, of_project
 from app.dashboard.statistics.state import PageState, read
 from app.i18n.messages import gettext as _

@@ -14,11 +14,11 @@ from sqlalchemy.orm import Session
 from sqlalchemy.types import Text
 
 from app.accounts import member_invitations, workspaces
+from app.accounts.access import EDITOR, OWNER, VIEWER
+from app.accounts.deletion import leaving as deletion
 from app.accounts.deletion import purging
-from app.accounts.deletion import workspace as deletion
 from app.accounts.keys import create_key, find_key
 from app.accounts.models import User, Workspace, WorkspaceInvitation
-from app.accounts.rights import EDITOR, OWNER, VIEWER
 from app.accounts.standing import RETENTION
 from app.accounts.workspaces import access_of
 from app.analytics.engine import open_engine
