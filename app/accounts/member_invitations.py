@@ -23,7 +23,7 @@ from app.core.extensions import db
 from app.i18n.messages import lazy_digits
 from app.i18n.messages import lazy_gettext as _l
 from app.rate_limit.limiter import at_most
-from app.web.rate_limits import rate_limiter
+from app.web.application import rate_limiter
 
 GOOD_FOR = dt.timedelta(days=7)
 MAX_OPEN = 100  # of a workspace

@@ -20,11 +20,9 @@ from app.dashboard.shared.workspace import current_access
 from app.domains import services, verification
 from app.domains.forms import DomainForm
 from app.domains.hosts import name_of, readable
-from app.domains.lapses import is_warned
-from app.domains.lists import LISTING
 from app.domains.models import Domain
-from app.domains.proofs import proofs
-from app.domains.verification import ProofResult
+from app.domains.services import LISTING
+from app.domains.verification import ProofResult, is_warned, proofs
 from app.i18n import digits
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l

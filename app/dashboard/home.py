@@ -26,7 +26,7 @@ from app.i18n.messages import lazy_gettext as _l
 from app.input.params import MAX_CHARACTERS, ParamReader, bounded
 from app.links.models import Link
 from app.web.body import read_params
-from app.web.cookies import host_cookie
+from app.web.security_headers import host_cookie
 
 YEAR = 365 * 24 * 3600
 

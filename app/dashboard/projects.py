@@ -11,8 +11,8 @@ from app.links.models import Link
 from app.links.totals import totals_by
 from app.projects import services
 from app.projects.forms import COLOR, ProjectForm
-from app.projects.lists import LISTING
 from app.projects.models import Project
+from app.projects.services import LISTING
 
 # offered for one click; any other colour can be typed
 PALETTE = ("#4263eb", "#0b7285", "#2b8a3e", "#e67700", "#c92a2a", "#a61e4d", "#862e9c", "#495057")

@@ -18,8 +18,7 @@ import segno
 from PIL import Image
 
 from app.i18n.messages import lazy_gettext as _l
-from app.input.colors import ColorField, channels, contrast, luminance
-from app.input.fields import ChoiceField, WholeField
+from app.input.fields import ChoiceField, ColorField, WholeField
 from app.input.forms import ResourceForm
 from app.input.parsers import Rejected
 from app.links.fields import PictureField
@@ -209,3 +208,26 @@ class QrForm(ResourceForm):
     def look(self) -> Look:
         wanted = {name: self[name].data for name in ("size", "margin", "dark", "light") if self[name].sent}
         return Look(**wanted, logo=self.logo.data.content if self.logo.data else None)
+
+
+# --- colours by WCAG 2.2
+
+
+def channels(color: str) -> tuple[int, int, int]:
+    return int(color[1:3], 16), int(color[3:5], 16), int(color[5:7], 16)
+
+
+def luminance(color: str) -> float:
+    """The relative luminance of WCAG 2.2, from 0 for black to 1 for white."""
+    red, green, blue = (linear(value / 255) for value in channels(color))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def linear(value: float) -> float:
+    return value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast ratio of WCAG 2.2, from 1 for equal colours to 21."""
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)

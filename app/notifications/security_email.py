@@ -16,7 +16,7 @@ from app.core.clock import now
 from app.core.config import Settings
 from app.core.database import AnySession
 from app.i18n import digits
-from app.i18n.in_language import in_language
+from app.i18n.languages import in_language
 from app.i18n.messages import gettext as _
 from app.i18n.messages import ngettext
 from app.notifications import system_email

@@ -11,9 +11,9 @@ from app.accounts.models import User
 from app.accounts.workspaces import INVITATIONS, members_of
 from app.analytics.dimensions import DIMENSIONS, TYPES
 from app.analytics.params import MAX_VALUE
-from app.audit.actions import ACTIONS, GROUPS
 from app.audit.lists import AuditReader
 from app.audit.lists import log_of as audit_log_of
+from app.audit.models import ACTIONS, GROUPS
 from app.events.feed.params import DEFAULT_LIMIT
 from app.events.feed.reading import MAX_LIMIT
 from app.events.subscriptions.forms import SUBSCRIBED, SubscriptionForm
@@ -30,8 +30,8 @@ from app.openapi.accepted import MOMENT
 from app.openapi.fields import ONE_LINE, Schema, described, schema_of
 from app.openapi.resources import RESOURCES, ResourceDescription
 from app.redirects.simulation.params import LONGEST_QUERY, READ
-from app.trash.lists import KINDS as TRASH_KINDS
-from app.trash.lists import LISTING as TRASH_LIST
+from app.trash.services import KINDS as TRASH_KINDS
+from app.trash.services import LISTING as TRASH_LIST
 
 TEXT: Schema = {"type": "string"}
 DAY: Schema = {"type": "string", "format": "date"}

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.domains.forms import DomainForm
-from app.domains.lists import LISTING as DOMAINS_LIST
 from app.domains.models import Domain
+from app.domains.services import LISTING as DOMAINS_LIST
 from app.input.forms import ResourceForm
 from app.input.listing import Listing
 from app.links.forms import LinkForm
@@ -18,11 +18,11 @@ from app.notifications.forms import HandlerForm
 from app.notifications.lists import LISTING as NOTIFICATIONS_LIST
 from app.notifications.models import NotificationHandler
 from app.pixels.forms import PixelForm
-from app.pixels.lists import LISTING as PIXELS_LIST
 from app.pixels.models import Pixel
+from app.pixels.services import LISTING as PIXELS_LIST
 from app.projects.forms import ProjectForm
-from app.projects.lists import LISTING as PROJECTS_LIST
 from app.projects.models import Project
+from app.projects.services import LISTING as PROJECTS_LIST
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,7 @@
-"""Creation, changes, deletion and restoring of pixels. links/invalidation.py drops the links that use one."""
+"""Creation, changes, deletion, restoring and lists of pixels.
+
+links/invalidation.py drops the links that use one.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,9 @@ from app.accounts.access import Access
 from app.core.clock import now
 from app.core.database import reread
 from app.core.extensions import db
+from app.input.listing import Listing, contains, one_of
 from app.pixels.models import Pixel
+from app.pixels.provider import all_providers
 from app.trash import services as trash
 from app.trash.models import Trashed
 
@@ -54,3 +59,22 @@ def restore(trashed: Trashed) -> Pixel:
     flag_modified(pixel, "name")
     db.session.flush()
     return pixel
+
+
+WORDS = {type_: type_ for type_ in all_providers()} | {
+    word: type_ for type_, provider in all_providers().items() for word in provider.words
+}
+
+LISTING = Listing(
+    model=Pixel,
+    filters={
+        "search": lambda text, params: contains(text, Pixel.name, Pixel.pixel),  # noqa: ARG005
+        "type": lambda text, params: Pixel.type == WORDS[one_of(list(WORDS))(text)],  # noqa: ARG005
+    },
+    orders={
+        "pixel_id": Pixel.id,
+        "datetime": Pixel.datetime,
+        "last_datetime": Pixel.last_datetime,
+        "name": Pixel.name,
+    },
+)

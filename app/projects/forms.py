@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.i18n.messages import lazy_gettext as _l
-from app.input.colors import ColorField
+from app.input.fields import ColorField
 from app.input.forms import ResourceForm, TextField
 
 COLOR = "#4263eb"

@@ -1,4 +1,4 @@
-"""Creation, changes and deletion of projects."""
+"""Creation, changes, deletion and lists of projects."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from app.audit.services import Object, record
 from app.core.clock import now
 from app.core.database import reread
 from app.core.extensions import db
+from app.input.listing import Listing, contains
 from app.projects.models import Project
 
 
@@ -43,3 +44,15 @@ def delete(project: Project) -> None:
     )
     db.session.delete(project)
     db.session.flush()
+
+
+LISTING = Listing(
+    model=Project,
+    filters={"search": lambda text, params: contains(text, Project.name)},  # noqa: ARG005
+    orders={
+        "project_id": Project.id,
+        "datetime": Project.datetime,
+        "last_datetime": Project.last_datetime,
+        "name": Project.name,
+    },
+)

@@ -21,10 +21,10 @@ from app.redirects.compiled_link import CompiledLink
 from app.redirects.context import RedirectContext
 from app.redirects.state import PASSWORD, WARNING, LinkState
 from app.redirects.visitor import Visitor
+from app.web.application import rate_limiter
 from app.web.body import MAX_SMALL_BYTES, read_sent
-from app.web.cookies import secure_cookie
 from app.web.errors import status_of
-from app.web.rate_limits import rate_limiter
+from app.web.security_headers import secure_cookie
 
 GATES = (PASSWORD, WARNING)
 TRIES = at_most(10, minutes=10, name="link-password")

@@ -11,17 +11,7 @@ from werkzeug.exceptions import SecurityError
 from werkzeug.routing import BaseConverter
 
 from app.core.errors import StoreDown, WaypostError
-from app.public import (
-    answers,
-    confirmation,
-    consent,
-    csp,
-    gates,
-    interstitials,
-    link_preview,
-    methods,
-    sandbox,
-)
+from app.public import answers, cards, confirmation, csp, gates, interstitials, sandbox
 from app.public.answers import render_message, to
 from app.public.cards import card_of
 from app.public.page_texts import REFUSALS
@@ -36,8 +26,7 @@ from app.redirects.state import LinkState
 from app.redirects.visitor import Visitor
 from app.web import error_pages
 from app.web.errors import status_of
-from app.web.paths import OPERATORS, first_segment
-from app.web.reserved_paths import RESERVED, RESERVED_START
+from app.web.paths import OPERATORS, RESERVED, RESERVED_START, first_segment
 from app.web.security_headers import is_api
 
 blueprint = Blueprint("public", __name__)
@@ -95,7 +84,7 @@ def robots() -> Response:
     return Response("User-agent: *\nDisallow: /dashboard/\nDisallow: /api/\n", mimetype="text/plain")
 
 
-@methods.with_any(blueprint, "/<alias:alias>", strict_slashes=False)
+@answers.with_any(blueprint, "/<alias:alias>", strict_slashes=False)
 def visit(alias: str) -> Response:  # noqa: ARG001  the path as sent says more than the alias as decoded
     compiled_link = redirect_context().compiled_links.find(here.host(), request.environ["PATH_INFO"])
     if compiled_link is None:
@@ -103,19 +92,19 @@ def visit(alias: str) -> Response:  # noqa: ARG001  the path as sent says more t
     visitor = here.visitor()
     if visitor.is_prefetch:
         return render_message("prefetch", 503)
-    if request.method in methods.SAFE and (ticket := sandbox.read_token(compiled_link)):
+    if request.method in answers.SAFE and (ticket := sandbox.read_token(compiled_link)):
         return sandbox.document(compiled_link, ticket)
     try:
         if request.method == "POST" and compiled_link.asks_confirmation:
             return confirmed(compiled_link, visitor)
-        if request.method == "POST" and consent.was_answered(compiled_link):
+        if request.method == "POST" and confirmation.was_answered(compiled_link):
             return answer_consent(compiled_link)
     except WaypostError as error:
         return render_message("unreadable", status_of(error))
     facts = gates.facts_of(redirect_context(), compiled_link)
     outcome = resolve(compiled_link, visitor, dt.datetime.now(dt.UTC), facts)
-    if outcome.outcome != "not_found" and not methods.allows(compiled_link):
-        return methods.not_allowed(compiled_link)
+    if outcome.outcome != "not_found" and not answers.allows(compiled_link):
+        return answers.not_allowed(compiled_link)
     if outcome.outcome not in CLOSED and request.method == "POST" and gates.has_form(compiled_link):
         return passed(compiled_link, visitor, outcome)
     if outcome.outcome in gates.GATES and not gates.is_own_spelling(compiled_link):
@@ -125,12 +114,12 @@ def visit(alias: str) -> Response:  # noqa: ARG001  the path as sent says more t
 
 def about_link() -> Response:
     """The page about a link's destination, if the path asks for it; else the 404 page."""
-    path = link_preview.path_of_link(request.environ["PATH_INFO"])
+    path = cards.path_of_link(request.environ["PATH_INFO"])
     if path is None:
         return nothing_here()
     if here.visitor().is_prefetch:
         return render_message("prefetch", 503)
-    return (link_preview.render_preview(path) if request.method in methods.SAFE else None) or nothing_here()
+    return (cards.render_preview(path) if request.method in answers.SAFE else None) or nothing_here()
 
 
 def counted(compiled_link: CompiledLink, visitor: Visitor, outcome: Outcome, facts: LinkState) -> Outcome:
@@ -183,10 +172,10 @@ def answer_consent(compiled_link: CompiledLink) -> Response:
 
     With an invalid or used token it redirects to the link itself, which counts again.
     """
-    passage = consent.find_passage(compiled_link)
+    passage = confirmation.find_passage(compiled_link)
     if passage:
         # rendered before the token is used up, so that a page that fails costs no click
-        answer = outcome_response(compiled_link, consent.resolve_answer(compiled_link, passage))
+        answer = outcome_response(compiled_link, confirmation.resolve_answer(compiled_link, passage))
         if redirect_context().redeem(compiled_link, passage):
             return answer
     return gates.redirect_to_itself(compiled_link, HTTPStatus.SEE_OTHER)

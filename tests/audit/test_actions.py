@@ -33,8 +33,7 @@ from app.accounts.oidc.person import ProviderPerson
 from app.accounts.one_time_addresses import make_sign_in_link
 from app.accounts.workspaces import access_of
 from app.analytics.sharing import services as shares
-from app.audit.actions import ACTIONS, GROUPS, TABLE
-from app.audit.models import AuditEntry
+from app.audit.models import ACTIONS, GROUPS, TABLE, AuditEntry
 from app.audit.services import Object, record
 from app.core.actor import Actor, act_as
 from app.core.clock import now

@@ -25,8 +25,8 @@ from app.notifications import services as handlers
 from app.pixels import services as pixels
 from app.projects.models import Project
 from app.trash import services as trash
-from app.trash.documents import keys_to, parts_of
 from app.trash.models import RETENTION, Trashed
+from app.trash.services import keys_to, parts_of
 from tests import pictures
 
 pytestmark = pytest.mark.databases

@@ -13,10 +13,9 @@ from flask.typing import ResponseReturnValue
 from app.accounts.access import MAX_ID, ROLES
 from app.accounts.forms import REPORT_PERIODS
 from app.accounts.keys import SCOPES
-from app.audit.actions import ACTIONS, GROUPS, TABLE, USERS
 from app.audit.failures import ACTIONS as FAILURES
 from app.audit.lists import AuditQuery, AuditReader, find_entries, iterate_entries, visible_values
-from app.audit.models import AuditEntry
+from app.audit.models import ACTIONS, GROUPS, TABLE, USERS, AuditEntry
 from app.core.csv_files import csv_pieces
 from app.core.errors import FieldError, Invalid
 from app.core.extensions import db

@@ -52,7 +52,7 @@ from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
 from app.web.application import settings
 from app.web.body import read_params
-from app.web.cookies import secure_cookie
+from app.web.security_headers import secure_cookie
 from app.web.urls import dashboard_site
 
 FLOW_PATH = "/login/oidc"

@@ -25,8 +25,8 @@ from app.core.errors import Busy, FieldError, RateLimited
 from app.core.secret_keys.timed_tokens import TimedTokens
 from app.i18n.messages import lazy_ngettext
 from app.rate_limit.limiter import at_most, network_of
-from app.web.cookies import host_cookie
-from app.web.rate_limits import rate_limiter
+from app.web.application import rate_limiter
+from app.web.security_headers import host_cookie
 
 BROWSER_COOKIE = "waypost_browser"
 BROWSER_SECONDS = 365 * 24 * 3600

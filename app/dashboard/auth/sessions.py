@@ -32,8 +32,7 @@ from app.dashboard.shared.page_headers import is_secure
 from app.i18n.messages import lazy_gettext as _l
 from app.redirects.user_agent import parse_device
 from app.web import application
-from app.web.cookies import host_cookie
-from app.web.security_headers import is_api
+from app.web.security_headers import host_cookie, is_api
 
 NEVER = dt.datetime.fromtimestamp(0, dt.UTC)  # when a provider proved who is there that does not say
 PENDING_SIGN_IN, PENDING_LIFETIME = "half_signed_in", dt.timedelta(minutes=10)

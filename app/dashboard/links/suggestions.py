@@ -27,8 +27,7 @@ from app.links import suggestions
 from app.links.destination import read_destination
 from app.links.destination_page import DESCRIPTION_LENGTH, TITLE_LENGTH, clean
 from app.rate_limit.limiter import at_most
-from app.web.application import settings
-from app.web.rate_limits import rate_limiter
+from app.web.application import rate_limiter, settings
 
 LIMITS = (
     at_most(20, minutes=5, name="suggestions"),

@@ -21,7 +21,7 @@ from app.dashboard.handlers.delivery_words import switched_off
 from app.dashboard.shared.workspace import workspace_id
 from app.i18n import dated
 from app.i18n.messages import lazy_gettext as _l
-from app.web.cookies import host_cookie
+from app.web.security_headers import host_cookie
 
 THEMES = {"light", "dark"}
 THEME_COOKIE = "waypost_theme"

@@ -39,9 +39,9 @@ from app.dashboard.statistics.state import METRICS, OFF, PageState
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
 from app.rate_limit.limiter import at_most, network_of
+from app.web.application import rate_limiter
 from app.web.body import MAX_SMALL_BYTES, read_params, read_sent
-from app.web.cookies import secure_cookie
-from app.web.rate_limits import rate_limiter
+from app.web.security_headers import secure_cookie
 
 ROWS = 20
 LOOKED_AT = 500  # values of which rows are chosen
