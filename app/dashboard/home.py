@@ -50,18 +50,13 @@ def density() -> ResponseReturnValue:
 
 def keep_choice(field: str, cookie: str, choices: Container[str]) -> Response:
     """Keep what the field says in this cookie; anything but one of the choices means none."""
-    chosen, name = submitted_text(field), host_cookie(cookie)
-    response = make_response(redirect(local_path(submitted_text("back")), 303))
+    chosen, name = submitted_form().text(field), host_cookie(cookie)
+    response = make_response(redirect(local_path(submitted_form().text("back")), 303))
     if chosen in choices:
         response.set_cookie(name, chosen, max_age=YEAR, samesite="Lax", secure=request.is_secure)
     else:
         response.delete_cookie(name, samesite="Lax", secure=request.is_secure)
     return response
-
-
-def submitted_text(name: str) -> str:
-    found = submitted_form().last(name) if name in submitted_form() else ""
-    return found if isinstance(found, str) else ""
 
 
 def local_path(text: str) -> str:

@@ -122,7 +122,7 @@ def revoke(id: int) -> ResponseReturnValue:
 
 
 def makes_owner() -> bool:
-    return "role" in submitted_form() and submitted_form().last("role") == OWNER
+    return submitted_form().text("role") == OWNER
 
 
 def ask_role(id: int) -> ResponseReturnValue:
@@ -239,11 +239,9 @@ def ask_join() -> ResponseReturnValue:
 
 @blueprint.post("/join", endpoint="join_write")
 def join() -> ResponseReturnValue:
-    sent = submitted_form()
-    token = str(sent.last("token")) if "token" in sent else ""
     begin_write(db.session)
     user = db.session.get_one(User, signed_in_user().id)
-    member = member_invitations.accept(token, user)
+    member = member_invitations.accept(submitted_form().text("token"), user)
     db.session.commit()
     message = _("You are a member of %(workspace)s.", workspace=member.workspace.name)
     to = url_for("dashboard.links", workspace_in_address=member.workspace_id)

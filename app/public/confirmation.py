@@ -59,14 +59,11 @@ def was_answered(compiled_link: CompiledLink) -> bool:
 
 def read_ticket(kind: type[Ticket]) -> Ticket | None:
     """The signed token in the submitted form; None without a valid one of this kind. Raises WaypostError."""
-    sent = read_sent(MAX_SMALL_BYTES)
-    text = sent.last(TICKET) if TICKET in sent else None
-    return signed_tokens.read(kind, text) if isinstance(text, str) else None
+    return signed_tokens.read(kind, read_sent(MAX_SMALL_BYTES).text(TICKET))
 
 
 def has_agreed() -> bool:
-    sent = read_sent(MAX_SMALL_BYTES)
-    return ANSWER in sent and sent.last(ANSWER) == YES
+    return read_sent(MAX_SMALL_BYTES).text(ANSWER) == YES
 
 
 def find_passage(compiled_link: CompiledLink) -> Passage | None:

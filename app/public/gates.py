@@ -101,16 +101,14 @@ def passing(
     )  # the form was sent twice: the gate is passed already
 
 
-def sent_password() -> str | None:
+def sent_password() -> str:
     try:
-        sent = read_sent(MAX_SMALL_BYTES)
+        return read_sent(MAX_SMALL_BYTES).text("password")
     except WaypostError as error:
         raise GateRefused(status_of(error), "unreadable") from error
-    found = sent.last("password") if "password" in sent else None
-    return found if isinstance(found, str) else None
 
 
-def check(compiled_link: CompiledLink, visitor: Visitor, password: str | None) -> None:
+def check(compiled_link: CompiledLink, visitor: Visitor, password: str) -> None:
     """Raises GateRefused unless the password is right and there were not too many attempts."""
     if not password:
         raise GateRefused(HTTPStatus.FORBIDDEN, "missing")

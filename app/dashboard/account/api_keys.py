@@ -99,11 +99,8 @@ def revoke(id: int) -> ResponseReturnValue:
     end_over(db.session)
     db.session.commit()
     message = _("%(name)s is revoked.", name=row.name)
-    if not rendering.is_fragment():
-        return rendering.redirect_with(message, url_for("dashboard.keys"))
-    return rendering.swap_part(
-        message, render_template(f"{FOLDER}/_list.html", **rows()), "#results", "innerHTML"
-    )
+    part = lambda: render_template(f"{FOLDER}/_list.html", **rows())  # noqa: E731
+    return rendering.show_list(message, url_for("dashboard.keys"), part)
 
 
 def form_page(form: KeyForm, status: int = 200) -> ResponseReturnValue:
@@ -111,9 +108,7 @@ def form_page(form: KeyForm, status: int = 200) -> ResponseReturnValue:
 
 
 def render_page(name: str, status: int = 200, **context: object) -> Response:
-    whole = f"{FOLDER}/list.html" if name == "list" else f"{FOLDER}/page.html"
-    fragment = f"{FOLDER}/_{name}.html"
-    return rendering.render_page(whole, fragment, status=status, here="keys", **context)
+    return rendering.render_in(FOLDER, name, status, here="keys", **context)
 
 
 # --- the API itself: every operation with its parameters and a curl command to try it

@@ -14,7 +14,7 @@ from app.core.clock import format_utc
 from app.core.database import begin_write, reread
 from app.core.errors import NotFound
 from app.core.extensions import db
-from app.dashboard.admin.users import rows
+from app.dashboard.admin.users import FOLDER, show_list_again
 from app.dashboard.auth import sessions
 from app.dashboard.auth.access import admins_only, is_shown_again, signed_in_user, submitted_form
 from app.dashboard.auth.login import blueprint as accounts
@@ -28,7 +28,6 @@ from app.notifications import system_email
 from app.notifications.addresses import name_without_addresses
 from app.web import urls
 
-FOLDER = "dashboard/users"
 STATUS = {invitations.UNKNOWN: 404}
 
 
@@ -131,17 +130,11 @@ def revoke(id: int) -> ResponseReturnValue:
     invitations.revoke(row)
     system_email.withdraw(db.session, about_of(row))
     db.session.commit()
-    message = _("The invitation is revoked.")
-    if not rendering.is_fragment():
-        return rendering.redirect_with(message, url_for("dashboard.users"))
-    part = render_template(f"{FOLDER}/_list.html", **rows())
-    return rendering.swap_part(message, part, "#results", "innerHTML")
+    return show_list_again(_("The invitation is revoked."))
 
 
 def render_page(name: str, status: int = 200, **context: object) -> Response:
-    return rendering.render_page(
-        f"{FOLDER}/page.html", f"{FOLDER}/_{name}.html", status=status, here="users", **context
-    )
+    return rendering.render_in(FOLDER, name, status, here="users", **context)
 
 
 # --- pages of the invited person

@@ -178,7 +178,7 @@ MAX_PAGE = 100_000
 @blueprint.get("/users/", endpoint="users")
 @admins_only
 def show_list() -> ResponseReturnValue:
-    return rendering.render_page(f"{FOLDER}/list.html", f"{FOLDER}/_list.html", here="users", **rows())
+    return rendering.render_in(FOLDER, "list", here="users", **rows())
 
 
 def rows() -> dict[str, Any]:
@@ -270,10 +270,10 @@ def ask(id: int, action: str) -> ResponseReturnValue:
 def render_action_dialog(
     row: User, action: str, chosen: UserAction, problem: FieldError | None = None, status: int = 200
 ) -> Response:
-    return rendering.render_page(
-        f"{FOLDER}/page.html",
-        f"{FOLDER}/_ask.html",
-        status=status,
+    return rendering.render_in(
+        FOLDER,
+        "ask",
+        status,
         here="users",
         row=row,
         action=action,
@@ -300,10 +300,12 @@ def change(id: int, action: str) -> ResponseReturnValue:
     undo = url_for("dashboard.users_change_write", id=id, action=chosen.undo) if chosen.undo else ""
     if not signed_in_user().is_admin:  # admins can take their own rights away
         return gone_from_here(message)
-    if not rendering.is_fragment():
-        return rendering.redirect_with(message, url_for("dashboard.users"), undo=undo)
-    part = render_template(f"{FOLDER}/_list.html", **rows())
-    return rendering.swap_part(message, part, "#results", "innerHTML", undo=undo)
+    return show_list_again(message, undo)
+
+
+def show_list_again(message: str, undo: str = "") -> ResponseReturnValue:
+    part = lambda: render_template(f"{FOLDER}/_list.html", **rows())  # noqa: E731
+    return rendering.show_list(message, url_for("dashboard.users"), part, undo=undo)
 
 
 def refuse_oneself(row: User, chosen: UserAction) -> None:

@@ -101,8 +101,7 @@ def guard() -> ResponseReturnValue | None:
 
 def submitted_text(name: str) -> str:
     """A field of the form, else a parameter of the address."""
-    found = submitted_form().last(name) if name in submitted_form() else from_address(name)
-    return found if isinstance(found, str) else ""
+    return submitted_form().text(name) if name in submitted_form() else from_address(name)
 
 
 def from_address(name: str) -> str:
@@ -352,8 +351,7 @@ def keep_sent() -> str:
 
 def carried_form() -> str:
     """The encrypted text that came with a step of the sign-in."""
-    found = submitted_form().last(KEPT_FIELD) if KEPT_FIELD in submitted_form() else ""
-    return found if isinstance(found, str) else ""
+    return submitted_form().text(KEPT_FIELD)
 
 
 def open_kept(text: str, user: User) -> KeptForm | None:

@@ -329,9 +329,7 @@ def oidc_logout() -> ResponseReturnValue:
     counts = (rate_limits.by_address(rate_limits.OIDC_LOGOUTS),)
     try:
         rate_limits.count_try(counts)
-        notice = provider.read_logout_token(
-            submitted_form().last(LOGOUT_TOKEN) if LOGOUT_TOKEN in submitted_form() else ""
-        )
+        notice = provider.read_logout_token(submitted_form().text(LOGOUT_TOKEN))
         ended = logout.end_sessions(provider.issuer, notice)
     except RateLimited as wait:
         return refusal("rate_limited"), HTTPStatus.TOO_MANY_REQUESTS, {"Retry-After": str(wait.seconds)}

@@ -337,8 +337,8 @@ def continue_download() -> ResponseReturnValue:
 @blueprint.post("/account/password-again", endpoint="password_again_write")
 def confirm() -> ResponseReturnValue:
     """The password was typed: the download follows by itself."""
-    next_ = submitted_form().last("next") if "next" in submitted_form() else ""
-    if not isinstance(next_, str) or not OWN_FILE.fullmatch(next_):
+    next_ = submitted_form().text("next")
+    if not OWN_FILE.fullmatch(next_):
         abort(404)
     form = check_sent()
     return render_page(form, next_, status_of_proof(form) if form.problems else 200)
@@ -372,8 +372,7 @@ def permit() -> str:
 
 
 def has_permit() -> bool:
-    text = submitted_form().last(PERMIT) if PERMIT in submitted_form() else ""
     try:
-        return bool(PERMITS.read(str(text)) == this_one().id)
+        return bool(PERMITS.read(submitted_form().text(PERMIT)) == this_one().id)
     except BadSignature:
         return False

@@ -232,11 +232,8 @@ def naming(job: LinkImport, errors: Sequence[FieldError] = (), status: int = 200
 @blueprint.post("/imports/<int:id>/check", endpoint="imports_check_write")
 def check(id: int) -> ResponseReturnValue:
     """Store the choices, and have the worker check every row. Nothing is created or changed yet."""
-    fields = {
-        name.removeprefix("column:"): submitted_text(name)
-        for name in submitted_form()
-        if name.startswith("column:")
-    }
+    sent = submitted_form()
+    fields = {name.removeprefix("column:"): sent.text(name) for name in sent if name.startswith("column:")}
     job, table = get_own_import(id), table_of(get_own_import(id))
     if table is None:
         abort(404)
@@ -245,15 +242,15 @@ def check(id: int) -> ResponseReturnValue:
     reread(db.session, job)
     try:
         services.require_new(job)
-        existing = services.read_existing(submitted_text("existing"), submitted_text("empty"))
-        services.choose(job, table, fields, orders, submitted_text("date_order"), existing)
-        job.project = services.project_of(submitted_text("project"))
+        existing = services.read_existing(sent.text("existing"), sent.text("empty"))
+        services.choose(job, table, fields, orders, sent.text("date_order"), existing)
+        job.project = services.project_of(sent.text("project"))
     except Invalid as invalid:
         db.session.rollback()
         job.columns = {field: column for column, field in fields.items() if field}
-        job.date_order = order if (order := submitted_text("date_order")) in dates.PLACES else ""
-        job.is_update = submitted_text("existing") == "update"
-        job.clears_empty = submitted_text("empty") == "clear"
+        job.date_order = order if (order := sent.text("date_order")) in dates.PLACES else ""
+        job.is_update = sent.text("existing") == "update"
+        job.clears_empty = sent.text("empty") == "clear"
         found = naming(job, invalid.errors, 422)
         db.session.rollback()
         return found
@@ -292,11 +289,6 @@ def apply_change(id: int, state: str | None, change: Callable[[LinkImport], None
 
 def get_own_import(id: int) -> LinkImport:
     return get_owned(current_access(), LinkImport, id)
-
-
-def submitted_text(name: str) -> str:
-    value = submitted_form().last(name) if name in submitted_form() else ""
-    return value if isinstance(value, str) else ""
 
 
 def redirect_to_import(job: LinkImport) -> ResponseReturnValue:

@@ -28,7 +28,6 @@ from app.dashboard.links.bulk_progress import (
     carried_fields,
     chosen,
     read_form,
-    read_text,
     read_work,
 )
 from app.dashboard.links.link_cautions import bulk_cautions
@@ -80,7 +79,7 @@ def ask(work: BulkAction, form: ManyForm, status: int = 200) -> Response:
 
 def is_new_deletion() -> bool:
     """Whether this starts a deletion. The next steps carry a permit and need no password."""
-    return read_text(submitted_form(), "do") == "delete" and not has_permit()
+    return submitted_form().text("do") == "delete" and not has_permit()
 
 
 def ask_again() -> ResponseReturnValue:

@@ -107,7 +107,7 @@ def show_progress(work: BulkAction) -> Response:
 def show_part(work: BulkAction, form: ManyForm) -> Response:
     """The list's next part: for the list's end in a dialog, else a page with the counts and this part."""
     fields = submitted_form()
-    only = WRONG if "only" in fields and fields.last("only") == WRONG else ""
+    only = WRONG if fields.text("only") == WRONG else ""
     part = find_part(work, form, number(fields, "shown_after"), only)
     name = "many_rows" if rendering.is_fragment() and "shown_after" in fields else "many_preview"
     changing = work.counts.changing

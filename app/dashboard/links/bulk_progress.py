@@ -116,7 +116,7 @@ def chosen() -> BulkAction:
         ids = sorted(set(numbers(fields, "ids")))
         return BulkAction(do, ids=ids, total=len(ids))
     upto = db.session.scalar(select(func.max(Link.id)).where(Link.workspace_id == workspace_id())) or 0
-    query = read_text(fields, "query")
+    query = fields.text("query")
     total = FAMILY.total(read_filters(query))
     return BulkAction(do, is_all=True, query=query, upto=upto, total=total)
 
@@ -129,7 +129,7 @@ def read_work() -> BulkAction:
         read_action(fields),
         ids=sorted(numbers(fields, "ids")),
         is_all="all" in fields,
-        query=read_text(fields, "query"),
+        query=fields.text("query"),
         batch=read_batch(fields, "batch"),
         undoes=read_batch(fields, "undoes"),
         failures=[BulkFailure(*pair) for pair in zip(ids, reasons, strict=False)],
@@ -144,19 +144,14 @@ def read_filters(query: str) -> dict[str, str]:
 
 
 def read_action(fields: RequestData) -> str:
-    do = read_text(fields, "do")
+    do = fields.text("do")
     if do not in WORDS:
         raise Invalid(FieldError(_l("Choose what to do with the links."), "choice"))
     return do
 
 
-def read_text(fields: RequestData, name: str) -> str:
-    value = fields.last(name) if name in fields else ""
-    return value if isinstance(value, str) else ""
-
-
 def read_batch(fields: RequestData, name: str) -> str:
-    text = read_text(fields, name)
+    text = fields.text(name)
     return text if BATCH.fullmatch(text) else ""
 
 

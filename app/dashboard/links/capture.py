@@ -183,7 +183,4 @@ def curl_of(site: str) -> str:
 
 
 def render_page(name: str, status: int = 200, **context: object) -> Response:
-    fragment = f"dashboard/capture/_{name}.html"
-    return rendering.render_page(
-        "dashboard/capture/page.html", fragment, status=status, here="links", **context
-    )
+    return rendering.render_in("dashboard/capture", name, status, here="links", **context)

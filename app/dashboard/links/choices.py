@@ -210,7 +210,7 @@ def beside_many() -> Context:
 def copied_link() -> Link | None:
     """The link that this request copies, if any."""
     fields = submitted_form() if request.method == "POST" else RequestData(read_query())
-    text = str(fields.last("copy")) if "copy" in fields else ""
+    text = fields.text("copy")
     return (
         get_owned(current_access(), Link, int(text)) if re.fullmatch("[0-9]{1,18}", text, re.ASCII) else None
     )
@@ -238,12 +238,8 @@ def with_state(handlers: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def typed_password(form: LinkForm) -> str:
     """The password that was sent, to show the form again; else the mask for the stored one."""
-    found = (
-        submitted_form().last("password")
-        if request.method == "POST" and "password" in submitted_form()
-        else None
-    )
-    return found if isinstance(found, str) else str(form.password.raw_text())
+    is_sent = request.method == "POST" and "password" in submitted_form()
+    return submitted_form().text("password") if is_sent else str(form.password.raw_text())
 
 
 def named(model: type[Any], column: Any) -> dict[int, str]:

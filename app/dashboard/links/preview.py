@@ -241,8 +241,8 @@ def proposed_alias(form: LinkForm) -> str:
 
 def sent_proposal() -> str:
     """The proposal that came with the form; "" for none, and for what can't have been one."""
-    value = submitted_form().last(PROPOSED) if has_sent() else ""
-    return value if isinstance(value, str) and is_like_random(value) else ""
+    value = submitted_form().text(PROPOSED) if has_sent() else ""
+    return value if is_like_random(value) else ""
 
 
 def is_shuffled(form: LinkForm) -> bool:
