@@ -247,5 +247,8 @@ def empty() -> ResponseReturnValue:
 
 def done(message: str) -> ResponseReturnValue:
     parameters = list_params.of_current_page(url_for("dashboard.trash"))
-    part = lambda: render_template("dashboard/trash/_list.html", in_dialog=True, **listed(parameters))  # noqa: E731
-    return rendering.show_list(message, url_for("dashboard.trash"), part)
+    return rendering.show_list(
+        message,
+        url_for("dashboard.trash"),
+        lambda: render_template("dashboard/trash/_list.html", in_dialog=True, **listed(parameters)),
+    )

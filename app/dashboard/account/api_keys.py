@@ -99,8 +99,9 @@ def revoke(id: int) -> ResponseReturnValue:
     end_over(db.session)
     db.session.commit()
     message = _("%(name)s is revoked.", name=row.name)
-    part = lambda: render_template(f"{FOLDER}/_list.html", **rows())  # noqa: E731
-    return rendering.show_list(message, url_for("dashboard.keys"), part)
+    return rendering.show_list(
+        message, url_for("dashboard.keys"), lambda: render_template(f"{FOLDER}/_list.html", **rows())
+    )
 
 
 def form_page(form: KeyForm, status: int = 200) -> ResponseReturnValue:

@@ -304,8 +304,12 @@ def change(id: int, action: str) -> ResponseReturnValue:
 
 
 def show_list_again(message: str, undo: str = "") -> ResponseReturnValue:
-    part = lambda: render_template(f"{FOLDER}/_list.html", **rows())  # noqa: E731
-    return rendering.show_list(message, url_for("dashboard.users"), part, undo=undo)
+    return rendering.show_list(
+        message,
+        url_for("dashboard.users"),
+        lambda: render_template(f"{FOLDER}/_list.html", **rows()),
+        undo=undo,
+    )
 
 
 def refuse_oneself(row: User, chosen: UserAction) -> None:

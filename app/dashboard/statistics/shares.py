@@ -180,8 +180,9 @@ def revoke(id: int) -> ResponseReturnValue:
 
 
 def show_list_again(message: str) -> ResponseReturnValue:
-    part = lambda: render_template(f"{FOLDER}/_list.html", **rows())  # noqa: E731
-    return rendering.show_list(message, url_for("dashboard.shares"), part)
+    return rendering.show_list(
+        message, url_for("dashboard.shares"), lambda: render_template(f"{FOLDER}/_list.html", **rows())
+    )
 
 
 def scope_title(form: ResourceForm) -> str:
