@@ -16,6 +16,7 @@ from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords, cru
 from app.dashboard.shared.form_input import ADDRESSES, complete
 from app.dashboard.shared.form_views import Caution
 from app.dashboard.shared.list_params import Control
+from app.dashboard.shared.words import words_for
 from app.dashboard.shared.workspace import current_access
 from app.domains import services, verification
 from app.domains.forms import DomainForm
@@ -45,14 +46,7 @@ class DomainViews(CrudViews):
     title = _l("Domains")
     intro = _l("Hosts of your own for your short links.")
     search_hint = _l("Search by host")
-    words = FamilyWords(
-        create=_l("Create domain"),
-        edit=_l("Edit domain"),
-        delete=_l("Delete domain"),
-        ask_delete=_l("Delete this domain?"),
-        none_found=_l("No domains match"),
-        show_all=_l("Show all domains"),
-    )
+    words = FamilyWords(**words_for("families")[name])
     loss = _l("It stops working, and any user may verify it again.")
     model, form, services, listing = Domain, DomainForm, services, LISTING
     new: ClassVar = {"is_enabled": True, "scheme": "https://"}

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords, crud_route
+from app.dashboard.shared.words import words_for
 from app.i18n.messages import lazy_gettext as _l
 from app.links.models import Link
 from app.links.totals import totals_by
@@ -29,14 +30,7 @@ class ProjectViews(CrudViews):
     title = _l("Projects")
     intro = _l("Links that belong together, under a name and a colour.")
     search_hint = _l("Search by name")
-    words = FamilyWords(
-        create=_l("Create project"),
-        edit=_l("Edit project"),
-        delete=_l("Delete project"),
-        ask_delete=_l("Delete this project?"),
-        none_found=_l("No projects match"),
-        show_all=_l("Show all projects"),
-    )
+    words = FamilyWords(**words_for("families")[name])
     loss = _l("Its links stay and keep working, without a project.")
     model, form, services, listing = Project, ProjectForm, services, LISTING
     new: ClassVar = {"color": COLOR}

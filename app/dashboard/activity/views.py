@@ -18,6 +18,7 @@ from app.core.extensions import db
 from app.dashboard.links.states import Badge
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
+from app.dashboard.shared.words import words_for
 from app.dashboard.shared.workspace import workspace_id
 from app.dashboard.statistics.words import word
 from app.events import types
@@ -38,18 +39,7 @@ from app.notifications.site import site_of
 from app.web.application import settings
 from app.web.body import read_params
 
-LABELS: Mapping[str, str] = {
-    types.CLICKED: _l("Click"),
-    types.CREATED: _l("Link created"),
-    types.UPDATED: _l("Link changed"),
-    types.DELETED: _l("Link deleted"),
-    types.RESTORED: _l("Link restored"),
-    types.LIMIT_REACHED: _l("Click limit reached"),
-    types.STARTED: _l("Link started"),
-    types.ENDED: _l("Link ended"),
-    types.FAILING: _l("Destination fails"),
-    types.RECOVERED: _l("Destination works again"),
-}
+LABELS: Mapping[str, str] = words_for("event_types")
 TONES: Mapping[str, str] = {
     types.CREATED: "good",
     types.RESTORED: "good",

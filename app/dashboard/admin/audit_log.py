@@ -24,6 +24,7 @@ from app.dashboard.imports.exports import download, note_export
 from app.dashboard.links.states import Badge
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
+from app.dashboard.shared.words import worded
 from app.dashboard.shared.workspace import workspace_id
 from app.dashboard.statistics.words import WORDS as DIMENSION_WORDS
 from app.i18n.languages import dashboard_languages
@@ -34,11 +35,6 @@ from app.input.parsers import Rejected, parse_integer
 from app.notifications.transport import all_transports
 from app.web.application import settings
 from app.web.body import read_params
-
-
-def worded(messages: Mapping[str, str]) -> dict[str, str]:
-    return {name: _l(message) for name, message in messages.items()}
-
 
 GROUP_LABELS = worded(GROUPS)
 LABELS = worded(TABLE["labels"]) | {

@@ -24,10 +24,9 @@ from app.core.version import VERSION
 from app.dashboard.auth.access import admins_only, signed_in_user
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
+from app.dashboard.shared.words import TABLE, words_for
 from app.i18n.messages import gettext
 from app.i18n.messages import gettext as _
-from app.i18n.messages import gettext_noop as _noop
-from app.i18n.messages import lazy_gettext as _l
 from app.jobs import maintenance
 from app.jobs.backup_records import BACKUP, is_overdue, read_state
 from app.links.models import LimitCounter, Link
@@ -55,30 +54,8 @@ class HealthItem(NamedTuple):
 
 
 PARTS: Mapping[str, HealthItem] = {
-    "database": HealthItem(
-        _l("Database"), _noop("It answers."), _l("Is the database running, and is the disk not full?")
-    ),
-    "migrations": HealthItem(
-        _l("Tables"), _noop("They are of this version."), _l("Run “flask db upgrade”, or restart Waypost.")
-    ),
-    "worker": HealthItem(
-        _l("Worker"),
-        _noop("It was last seen %(seconds)s seconds ago."),
-        _l(
-            "Without it no clicks are counted and nothing is sent. Is “flask serve” or “flask worker” "
-            "running?"
-        ),
-    ),
-    "journal": HealthItem(
-        _l("Counting"),
-        _noop("Clicks are %(seconds)s seconds behind, statistics %(rows_seconds)s."),
-        _l("Visits are waiting, not lost. Check the worker's log."),
-    ),
-    "limited": HealthItem(
-        _l("Limited links"),
-        _noop("%(waiting)s visits are not in the statistics yet."),
-        _l("See what the worker's log says."),
-    ),
+    name: HealthItem(**{**words, "description": TABLE["health"][name]["description"]})
+    for name, words in words_for("health").items()
 }
 
 

@@ -24,8 +24,8 @@ from app.dashboard.auth.reauthentication import reauthenticated
 from app.dashboard.auth.single_sign_on import find_provider, require_provider
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
+from app.dashboard.shared.words import TABLE, words_for
 from app.i18n.messages import gettext
-from app.i18n.messages import gettext_noop as _noop
 from app.i18n.messages import lazy_gettext as _l
 from app.input.listing import contains
 from app.input.params import ParamReader
@@ -42,11 +42,16 @@ class UserAction(NamedTuple):
     heading: str
     words: Sequence[str]
     save: str
-    service: Callable[[User], None]
     is_done: str  # a message with the slot `name`
+    service: Callable[[User], None]
     is_danger: bool = False
     undo: str = ""
     is_for_others: bool = False
+
+
+def user_action(name: str, service: Callable[[User], None], **options: Any) -> UserAction:
+    is_done = TABLE["user_actions"][name]["is_done"]  # worded once its slot is known
+    return UserAction(**{**words_for("user_actions")[name], "is_done": is_done}, service=service, **options)
 
 
 def reset_two_factor(user: User) -> None:
@@ -66,107 +71,17 @@ def unlink_single_sign_on(user: User) -> None:
     identities.unlink(user, require_provider().issuer)
 
 
+ON_OTHERS = {"is_danger": True, "is_for_others": True}
 ACTIONS: Mapping[str, UserAction] = {
-    "admin": UserAction(
-        _l("Make this user admin?"),
-        (
-            _l("Admins manage users, invitations and this instance."),
-            _l("They do not see other users' links or statistics."),
-        ),
-        _l("Make admin"),
-        standing.make_admin,
-        _noop("%(name)s is admin now."),
-    ),
-    "not-admin": UserAction(
-        _l("Remove admin rights?"),
-        (_l("The user keeps everything else. Invitations that this admin created no longer work."),),
-        _l("Remove rights"),
-        standing.unmake_admin,
-        _noop("%(name)s is no longer an admin."),
-    ),
-    "reset-two-factor": UserAction(
-        _l("Turn two-factor off for this user?"),
-        (
-            _l("For a user who has lost app, passkeys and recovery codes. Make sure who is asking."),
-            _l("The password alone opens the account then. Passkeys are removed. Every session ends."),
-            _l("The user is told by e-mail, if a mail server is set up."),
-        ),
-        _l("Turn off"),
-        reset_two_factor,
-        _noop("%(name)s signs in without a code now."),
-        is_danger=True,
-        is_for_others=True,
-    ),
-    "allow-single-sign-on": UserAction(
-        _l("Allow single sign-on for this user?"),
-        (
-            _l(
-                "The next sign-in at the provider with this e-mail address is linked to the account for good."
-            ),
-            _l("The user is not asked for the password. Make sure that the address is still theirs."),
-            _l("This holds for 7 days."),
-        ),
-        _l("Allow"),
-        allow_single_sign_on,
-        _noop("%(name)s can sign in by single sign-on now."),
-    ),
-    "unlink-single-sign-on": UserAction(
-        _l("Remove the link to single sign-on?"),
-        (
-            _l("Sessions that single sign-on began end."),
-            _l("A user without a password can't sign in any more until you allow single sign-on again."),
-        ),
-        _l("Remove the link"),
-        unlink_single_sign_on,
-        _noop("%(name)s is not linked to single sign-on any more."),
-        is_danger=True,
-        is_for_others=True,
-    ),
-    "disable": UserAction(
-        _l("Disable this user?"),
-        (
-            _l("No one can sign in to this account any more. Its sessions and API keys stop at once."),
-            _l("Its links keep working, with their reports and notifications: visitors notice nothing."),
-            _l("You can enable it again whenever you like."),
-        ),
-        _l("Disable user"),
-        standing.disable,
-        _noop("%(name)s is disabled."),
-        is_danger=True,
-        undo="enable",
-        is_for_others=True,
-    ),
-    "enable": UserAction(
-        _l("Enable this user?"),
-        (_l("The password and the API keys work again as before."),),
-        _l("Enable user"),
-        standing.enable,
-        _noop("%(name)s is enabled again."),
-    ),
-    "delete": UserAction(
-        _l("Delete this user?"),
-        (
-            _l("All links of this user stop working at once: visitors get a “not found” page."),
-            _l("Sessions and API keys stop too, and no more messages are sent."),
-            _l(
-                "For 30 days you can undo this. Then links, visits, pictures and history are deleted for "
-                "good."
-            ),
-        ),
-        _l("Delete user"),
-        leaving.leave,
-        _noop("%(name)s is deleted."),
-        is_danger=True,
-        undo="restore",
-        is_for_others=True,
-    ),
-    "restore": UserAction(
-        _l("Restore this user?"),
-        (_l("All links work again, and the password and the API keys work as before."),),
-        _l("Restore"),
-        leaving.come_back,
-        _noop("%(name)s is restored."),
-    ),
+    "admin": user_action("admin", standing.make_admin),
+    "not-admin": user_action("not-admin", standing.unmake_admin),
+    "reset-two-factor": user_action("reset-two-factor", reset_two_factor, **ON_OTHERS),
+    "allow-single-sign-on": user_action("allow-single-sign-on", allow_single_sign_on),
+    "unlink-single-sign-on": user_action("unlink-single-sign-on", unlink_single_sign_on, **ON_OTHERS),
+    "disable": user_action("disable", standing.disable, undo="enable", **ON_OTHERS),
+    "enable": user_action("enable", standing.enable),
+    "delete": user_action("delete", leaving.leave, undo="restore", **ON_OTHERS),
+    "restore": user_action("restore", leaving.come_back),
 }
 
 

@@ -24,6 +24,7 @@ from app.dashboard.handlers.delivery_words import latest_deliveries, state_of
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords, crud_route
 from app.dashboard.shared.list_params import Control
+from app.dashboard.shared.words import words_for
 from app.dashboard.shared.workspace import current_access, may, workspace_id
 from app.events.push import handlers as services
 from app.events.push.forecast import count_matches, links_naming
@@ -62,14 +63,7 @@ class HandlerViews(CrudViews):
     title = _l("Notification handlers")
     intro = _l("Where notifications about your links are sent.")
     search_hint = _l("Search by name")
-    words = FamilyWords(
-        create=_l("Create handler"),
-        edit=_l("Edit handler"),
-        delete=_l("Delete handler"),
-        ask_delete=_l("Delete this handler?"),
-        none_found=_l("No handlers match"),
-        show_all=_l("Show all handlers"),
-    )
+    words = FamilyWords(**words_for("families")[name])
     is_kept = True
     loss = _l("It is removed from every link that uses it, and no more notifications are sent to it.")
     model, form, services, listing = NotificationHandler, HandlerForm, services, LISTING

@@ -16,6 +16,7 @@ from app.dashboard.shared import list_params, rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.crud_views import CrudViews, FamilyWords, crud_route
 from app.dashboard.shared.list_params import ListParams
+from app.dashboard.shared.words import words_for
 from app.dashboard.shared.workspace import current_access
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
@@ -35,12 +36,7 @@ class SavedViewPages(CrudViews):
 
     name = "saved_views"
     title = _l("Links")
-    words = FamilyWords(
-        create=_l("Save view"),
-        edit=_l("Rename view"),
-        delete=_l("Delete view"),
-        ask_delete=_l("Delete this view?"),
-    )
+    words = FamilyWords(**words_for("families")[name])
     loss = _l("Its links stay as they are.")
     model, form, services = SavedView, SavedViewForm, saved_views
     listing = Listing(model=SavedView, filters={}, orders={})
