@@ -18,7 +18,7 @@ from app.notifications.click_filter import ClickFilter
 from app.notifications.event_types import told_types
 from app.notifications.models import NotificationHandler
 from app.notifications.transport import all_transports
-from app.openapi.link_keys import LINK_KEYS
+from app.openapi.resources import LINK_KEYS
 from app.pixels.models import Pixel
 from app.projects.models import Project
 from app.trash.models import Trashed

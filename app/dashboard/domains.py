@@ -9,7 +9,7 @@ from typing import ClassVar
 from flask import Response
 from flask.typing import ResponseReturnValue
 
-from app.dashboard.links.rows import own_host
+from app.dashboard.links.rows import LinkTotals, own_host, totals_by
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords, crud_route
@@ -30,7 +30,6 @@ from app.i18n.messages import lazy_gettext as _l
 from app.i18n.messages import ngettext
 from app.input.data import RequestData, Value
 from app.links.models import Link
-from app.links.totals import LinkTotals, totals_by
 
 WAYS = {"txt": _l("TXT record"), "file": _l("File")}
 

@@ -16,10 +16,9 @@ from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
 from app.links.models import Link, link_pixel
 from app.pixels import services
-from app.pixels.forms import PixelForm
 from app.pixels.models import Pixel
 from app.pixels.provider import all_providers
-from app.pixels.services import LISTING
+from app.pixels.services import LISTING, PixelForm
 
 
 @crud_route("/pixels/", "list")

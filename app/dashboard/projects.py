@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from app.dashboard.links.rows import totals_by
 from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords, crud_route
 from app.dashboard.shared.words import words_for
 from app.i18n.messages import lazy_gettext as _l
 from app.links.models import Link
-from app.links.totals import totals_by
 from app.projects import services
-from app.projects.forms import COLOR, ProjectForm
 from app.projects.models import Project
-from app.projects.services import LISTING
+from app.projects.services import COLOR, LISTING, ProjectForm
 
 # offered for one click; any other colour can be typed
 PALETTE = ("#4263eb", "#0b7285", "#2b8a3e", "#e67700", "#c92a2a", "#a61e4d", "#862e9c", "#495057")

@@ -32,7 +32,7 @@ from app.input.listing import Listing, find_page
 from app.links import services as link_services
 from app.links.forms import RestoreForm
 from app.links.models import Link
-from app.links.trash_purge import empty_trash
+from app.links.removal import empty_trash
 from app.notifications import services as handler_services
 from app.pixels import services as pixel_services
 from app.trash import services

@@ -21,7 +21,7 @@ from app.jobs.retention import forget_deliveries, forget_mails, forget_redeemed_
 from app.jobs.schedule import Scheduled
 from app.links.favicons import remove_unused
 from app.links.orphan_uploads import remove_strays
-from app.links.trash_purge import purge
+from app.links.removal import purge
 
 
 def empty_trash(session: Session, _settings: Settings) -> None:

@@ -11,7 +11,7 @@ from werkzeug.exceptions import SecurityError
 from werkzeug.routing import BaseConverter
 
 from app.core.errors import StoreDown, WaypostError
-from app.public import answers, cards, confirmation, csp, gates, interstitials, sandbox
+from app.public import answers, cards, confirmation, csp, gates, interstitials
 from app.public.answers import render_message, to
 from app.public.cards import card_of
 from app.public.page_texts import REFUSALS
@@ -92,8 +92,8 @@ def visit(alias: str) -> Response:  # noqa: ARG001  the path as sent says more t
     visitor = here.visitor()
     if visitor.is_prefetch:
         return render_message("prefetch", 503)
-    if request.method in answers.SAFE and (ticket := sandbox.read_token(compiled_link)):
-        return sandbox.document(compiled_link, ticket)
+    if request.method in answers.SAFE and (ticket := interstitials.read_token(compiled_link)):
+        return interstitials.document(compiled_link, ticket)
     try:
         if request.method == "POST" and compiled_link.asks_confirmation:
             return confirmed(compiled_link, visitor)

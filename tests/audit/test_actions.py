@@ -44,7 +44,7 @@ from app.domains import services as domains
 from app.events.subscriptions import ending
 from app.jobs.mails import answer_forgotten
 from app.links import services as links
-from app.links.trash_purge import empty_trash
+from app.links.removal import empty_trash
 from app.notifications import outbox, unsubscribe
 from app.notifications import services as handlers
 from app.pixels import services as pixels

@@ -19,7 +19,7 @@ from app.core.extensions import db
 from app.domains.models import Domain
 from app.links import services as links
 from app.links.models import Alias, LimitCounter, Link, LinkChange, PlanChange
-from app.links.trash_purge import purge
+from app.links.removal import purge
 from app.links.uploads import Picture
 from app.notifications import services as handlers
 from app.pixels import services as pixels

@@ -20,7 +20,7 @@ from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.words import words_for
 from app.dashboard.shared.workspace import workspace_id
-from app.dashboard.statistics.words import word
+from app.dashboard.statistics.figures import word
 from app.events import types
 from app.events.feed.backward import OlderPage, read_older
 from app.events.feed.cursors import CursorGone

@@ -26,7 +26,7 @@ from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.words import worded
 from app.dashboard.shared.workspace import workspace_id
-from app.dashboard.statistics.words import WORDS as DIMENSION_WORDS
+from app.dashboard.statistics.figures import WORDS as DIMENSION_WORDS
 from app.i18n.languages import dashboard_languages
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l

@@ -10,7 +10,7 @@ from app.analytics.readers import reader_of
 from app.analytics.statistics import hours_of_week, make_report
 from app.core.extensions import db
 from app.dashboard.links.rows import host_of, short_address
-from app.dashboard.statistics import figures, words
+from app.dashboard.statistics import figures
 from app.dashboard.statistics.scopes import LINK, PageScope, links_of
 from app.dashboard.statistics.state import CARDS, PageState
 from app.i18n import dated
@@ -63,7 +63,7 @@ def card(scope: PageScope, state: PageState, name: str) -> dict[str, Any]:
 
 def tab(scope: PageScope, state: PageState, card: str, dimension: str) -> Tab:
     there = state.with_view(card, dimension).query()
-    title = words.WORDS[dimension].tab or words.WORDS[dimension].many
+    title = figures.WORDS[dimension].tab or figures.WORDS[dimension].many
     addresses = scope.address(**there), scope.address(card, turned="1", **there)
     return Tab(dimension, title, *addresses, dimension == state.view(card))
 
@@ -74,7 +74,7 @@ def listed(scope: PageScope, state: PageState, dimension: str, limit: int = ALL_
     most = max([row["pageviews"] for row in found.rows], default=0)
     return {
         "dimension": dimension,
-        "words": words.WORDS[dimension],
+        "words": figures.WORDS[dimension],
         "rows": [row_of(scope, state, dimension, row, most, found.pageviews) for row in found.rows],
         "total": found.pageviews,
     }
@@ -85,7 +85,7 @@ def row_of(
 ) -> BreakdownRow:
     value, count = row[dimension], row["pageviews"]
     return BreakdownRow(
-        words.word(dimension, value),
+        figures.word(dimension, value),
         count,
         row["visitors"],
         figures.share(count, total),
@@ -183,14 +183,14 @@ def latest(scope: PageScope, state: PageState) -> dict[str, Any]:
 
 
 def visit_row(scope: PageScope, state: PageState, visit: LatestVisit, links: dict[int, Link]) -> VisitRow:
-    country = words.word("country_code", visit.country_code or None)
+    country = figures.word("country_code", visit.country_code or None)
     machine = [word for word in (visit.device.browser_name, visit.device.os_name) if word]
     link = links.get(visit.link_id)
     return VisitRow(
         visit,
         f"{visit.city_name}, {country}" if visit.city_name else country,
-        visit.bot_name or ", ".join(machine) or words.word("browser_name", None),
-        "bot" if visit.bot_name else words.DEVICE_ICONS.get(visit.device.device_type, "monitor"),
+        visit.bot_name or ", ".join(machine) or figures.word("browser_name", None),
+        "bot" if visit.bot_name else figures.DEVICE_ICONS.get(visit.device.device_type, "monitor"),
         f"{visit.referrer_host}{visit.referrer_path}"
         if visit.referrer_host
         else visit.utm_source or _("Direct or unknown"),

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from app.analytics.periods import QUARTERS, day_number, midnight, start_of_quarter
 from app.analytics.readers import reader_of
 from app.core.extensions import db
-from app.dashboard.statistics import figures, periods, scopes, words
+from app.dashboard.statistics import figures, periods, scopes
 from app.dashboard.statistics.periods import MENU, WITHOUT_BEFORE, Day, Span
 from app.dashboard.statistics.scopes import PageScope
 from app.dashboard.statistics.state import COMPARE, OFF, PREVIOUS, PageState
@@ -149,7 +149,7 @@ def menus(scope: PageScope, state: PageState, reach: FilterReach | None) -> dict
             MenuItem(_("Bots"), address(replace(state, bots=True)), state.bots),
         ],
         "applied": [
-            Filter(words.WORDS[name].one, words.word(name, value), address(state.without_filter(name)))
+            Filter(figures.WORDS[name].one, figures.word(name, value), address(state.without_filter(name)))
             for name, value in state.filters.items()
         ],
         "without_filters": address(replace(state, filters={})),

@@ -31,7 +31,7 @@ from app.core.extensions import csrf, db, login
 from app.core.secret_keys.timed_tokens import TimedTokens
 from app.dashboard.shared.page_headers import PAGE, POLICY
 from app.dashboard.shared.rendering import THEMES
-from app.dashboard.statistics import figures, words
+from app.dashboard.statistics import figures
 from app.dashboard.statistics.overview import overview
 from app.dashboard.statistics.periods import Span
 from app.dashboard.statistics.scopes import PageScope, all_links_scope, of_link, of_project
@@ -121,7 +121,7 @@ def shared_list(share: StatisticsShare, scope: PageScope, state: PageState, name
     others = found.pageviews - sum(row["pageviews"] for row in kept)
     rows = [
         SharedRow(
-            words.word(name, row[name]),
+            figures.word(name, row[name]),
             row["pageviews"],
             row["visitors"],
             figures.share(row["pageviews"], found.pageviews),
@@ -129,7 +129,7 @@ def shared_list(share: StatisticsShare, scope: PageScope, state: PageState, name
         )
         for row in kept
     ]
-    title, head = words.WORDS[name].many, words.WORDS[name].one
+    title, head = figures.WORDS[name].many, figures.WORDS[name].one
     return SharedList(name, title, head, rows, others, figures.share(others, found.pageviews))
 
 

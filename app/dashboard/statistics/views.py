@@ -26,7 +26,7 @@ from app.dashboard.links.rows import short_url
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.workspace import current_access
-from app.dashboard.statistics import figures, words
+from app.dashboard.statistics import figures
 from app.dashboard.statistics.lists import card, latest, links, listed, week, world
 from app.dashboard.statistics.menus import find_reach, menus
 from app.dashboard.statistics.overview import overview
@@ -173,7 +173,7 @@ def show_list(scope: PageScope, name: str) -> Response:
     if name == "links":
         context |= {"heading": _("Links"), **links(scope, state, limit=100)}
     else:
-        context |= {"heading": known(words.WORDS, name).many, **listed(scope, state, name)}
+        context |= {"heading": known(figures.WORDS, name).many, **listed(scope, state, name)}
     return rendering.render_page(
         "dashboard/statistics/all.html",
         "dashboard/statistics/_all.html",

@@ -35,7 +35,7 @@ from app.import_export.models import Archive, FilePart, LinkImport
 from app.jobs.maintenance import prune_changes
 from app.journal.segments import directory_of
 from app.links.models import DestinationCheck, Favicon, LimitCounter, Link, PlanChange, SavedView
-from app.links.notification_dispatch import tell
+from app.links.schedule_events import tell
 from app.notifications.events import ENDED, raise_event
 from app.notifications.member_invitations import post_invitation
 from app.notifications.models import Delivery, SystemEmail
