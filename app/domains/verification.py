@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from math import ceil
 from typing import NamedTuple, cast
 
-from sqlalchemy import ColumnElement, Table, func, or_, select, update
+from sqlalchemy import Table, func, select, update
 from sqlalchemy.orm import Session
 
 from app.accounts.access import Access, get_owned
@@ -167,7 +167,6 @@ def in_file(wanted: Proofs, allowed: Sequence[Network]) -> tuple[bool, str]:
 
 EVERY = dt.timedelta(days=1)
 WARNED = dt.timedelta(days=3)  # in a row
-LAPSED = dt.timedelta(days=14)
 DOMAINS = cast("Table", Domain.__table__)  # past the ORM, whose listeners would invalidate compiled links
 
 
@@ -200,8 +199,3 @@ def is_warned(domain: Domain) -> bool:
     """Whether its owner is warned that the proof is missing."""
     since = domain.unproven_since
     return bool(domain.is_verified and since and since <= now() - WARNED)
-
-
-def is_held() -> ColumnElement[bool]:
-    """Whether a verified domain is held: no other user can verify its host."""
-    return or_(Domain.unproven_since.is_(None), Domain.unproven_since > now() - LAPSED)

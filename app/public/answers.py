@@ -1,4 +1,4 @@
-"""Responses to visitors: pages in the visitor's language, redirects, and what methods links accept."""
+"""Responses to visitors: pages in the visitor's language, and redirects."""
 
 # see docs/decisions/2026-11-21-visitor-pages.md
 from __future__ import annotations
@@ -20,16 +20,6 @@ from app.redirects.compiled_link import ALWAYS
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
-
-from collections.abc import Callable
-from typing import TypeVar
-
-from flask import Blueprint, request
-from flask.blueprints import BlueprintSetupState
-from werkzeug.routing import Rule
-
-from app.public import confirmation, gates
-from app.redirects.compiled_link import CompiledLink
 
 SYMBOL = re.compile(r'<symbol id="sign-([a-z0-9-]+)" viewBox="0 0 24 24">(.*?)</symbol>', re.DOTALL)
 
@@ -130,48 +120,3 @@ def sign(name: str) -> str:
     """An icon as inline markup, because these pages load nothing."""
     drawn = dict(SYMBOL.findall(rendered("public/_signs.svg")))
     return f'<svg viewBox="0 0 24 24" aria-hidden="true">{drawn[name]}</svg>'
-
-
-SAFE = frozenset({"GET", "HEAD"})
-ALLOWED = "GET, HEAD"
-
-View = TypeVar("View", bound=Callable[..., Response])
-
-
-def with_any(blueprint: Blueprint, rule: str, **options: Any) -> Callable[[View], View]:
-    """A route for all methods, also unknown ones.
-
-    Flask's `route` needs a list of methods, and would refuse all others itself, with a text and an `Allow`
-    that are not the link's.
-    """
-
-    def bind(view: View) -> View:
-        endpoint = f"{blueprint.name}.{view.__name__}"
-
-        def add(state: BlueprintSetupState) -> None:
-            state.app.url_map.add(Rule(rule, endpoint=endpoint, **options))
-
-        blueprint.record(add)
-        return blueprint.endpoint(endpoint)(view)
-
-    return bind
-
-
-def has_form(compiled_link: CompiledLink) -> bool:
-    return (
-        gates.has_form(compiled_link)
-        or confirmation.is_asked(compiled_link)
-        or compiled_link.asks_confirmation
-    )
-
-
-def allows(compiled_link: CompiledLink) -> bool:
-    if request.method == "POST" and has_form(compiled_link):
-        return True
-    return request.method in SAFE or (compiled_link.is_plain and compiled_link.keeps_method)
-
-
-def not_allowed(compiled_link: CompiledLink) -> Response:
-    answer = render_message("method", 405)
-    answer.headers["Allow"] = f"{ALLOWED}, POST" if has_form(compiled_link) else ALLOWED
-    return answer

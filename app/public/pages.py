@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from collections.abc import Callable
 from http import HTTPStatus
+from typing import Any, TypeVar
 
 from flask import Blueprint, Response, abort, current_app, request
+from flask.blueprints import BlueprintSetupState
 from werkzeug.exceptions import SecurityError
-from werkzeug.routing import BaseConverter
+from werkzeug.routing import BaseConverter, Rule
 
 from app.core.errors import StoreDown, WaypostError
 from app.public import answers, cards, confirmation, csp, gates, interstitials
@@ -28,6 +31,11 @@ from app.web import error_pages
 from app.web.errors import status_of
 from app.web.paths import OPERATORS, RESERVED, RESERVED_START, first_segment
 from app.web.security_headers import is_api
+
+SAFE = frozenset({"GET", "HEAD"})
+ALLOWED = "GET, HEAD"
+
+View = TypeVar("View", bound=Callable[..., Response])
 
 blueprint = Blueprint("public", __name__)
 
@@ -84,7 +92,26 @@ def robots() -> Response:
     return Response("User-agent: *\nDisallow: /dashboard/\nDisallow: /api/\n", mimetype="text/plain")
 
 
-@answers.with_any(blueprint, "/<alias:alias>", strict_slashes=False)
+def with_any(blueprint: Blueprint, rule: str, **options: Any) -> Callable[[View], View]:
+    """A route for all methods, also unknown ones.
+
+    Flask's `route` needs a list of methods, and would refuse all others itself, with a text and an `Allow`
+    that are not the link's.
+    """
+
+    def bind(view: View) -> View:
+        endpoint = f"{blueprint.name}.{view.__name__}"
+
+        def add(state: BlueprintSetupState) -> None:
+            state.app.url_map.add(Rule(rule, endpoint=endpoint, **options))
+
+        blueprint.record(add)
+        return blueprint.endpoint(endpoint)(view)
+
+    return bind
+
+
+@with_any(blueprint, "/<alias:alias>", strict_slashes=False)
 def visit(alias: str) -> Response:  # noqa: ARG001  the path as sent says more than the alias as decoded
     compiled_link = redirect_context().compiled_links.find(here.host(), request.environ["PATH_INFO"])
     if compiled_link is None:
@@ -92,7 +119,7 @@ def visit(alias: str) -> Response:  # noqa: ARG001  the path as sent says more t
     visitor = here.visitor()
     if visitor.is_prefetch:
         return render_message("prefetch", 503)
-    if request.method in answers.SAFE and (ticket := interstitials.read_token(compiled_link)):
+    if request.method in SAFE and (ticket := interstitials.read_token(compiled_link)):
         return interstitials.document(compiled_link, ticket)
     try:
         if request.method == "POST" and compiled_link.asks_confirmation:
@@ -103,8 +130,8 @@ def visit(alias: str) -> Response:  # noqa: ARG001  the path as sent says more t
         return render_message("unreadable", status_of(error))
     facts = gates.facts_of(redirect_context(), compiled_link)
     outcome = resolve(compiled_link, visitor, dt.datetime.now(dt.UTC), facts)
-    if outcome.outcome != "not_found" and not answers.allows(compiled_link):
-        return answers.not_allowed(compiled_link)
+    if outcome.outcome != "not_found" and not allows(compiled_link):
+        return not_allowed(compiled_link)
     if outcome.outcome not in CLOSED and request.method == "POST" and gates.has_form(compiled_link):
         return passed(compiled_link, visitor, outcome)
     if outcome.outcome in gates.GATES and not gates.is_own_spelling(compiled_link):
@@ -119,7 +146,7 @@ def about_link() -> Response:
         return nothing_here()
     if here.visitor().is_prefetch:
         return render_message("prefetch", 503)
-    return (cards.render_preview(path) if request.method in answers.SAFE else None) or nothing_here()
+    return (cards.render_preview(path) if request.method in SAFE else None) or nothing_here()
 
 
 def counted(compiled_link: CompiledLink, visitor: Visitor, outcome: Outcome, facts: LinkState) -> Outcome:
@@ -242,3 +269,26 @@ def gate(compiled_link: CompiledLink, name: str, status: int, problem: str = "")
         gate=name,
         problem=REFUSALS[problem] if problem else None,
     )
+
+
+# --- methods that a short link accepts, and the response to any other
+
+
+def has_form(compiled_link: CompiledLink) -> bool:
+    return (
+        gates.has_form(compiled_link)
+        or confirmation.is_asked(compiled_link)
+        or compiled_link.asks_confirmation
+    )
+
+
+def allows(compiled_link: CompiledLink) -> bool:
+    if request.method == "POST" and has_form(compiled_link):
+        return True
+    return request.method in SAFE or (compiled_link.is_plain and compiled_link.keeps_method)
+
+
+def not_allowed(compiled_link: CompiledLink) -> Response:
+    answer = render_message("method", 405)
+    answer.headers["Allow"] = f"{ALLOWED}, POST" if has_form(compiled_link) else ALLOWED
+    return answer

@@ -102,10 +102,10 @@ def test_who_proves_it_after_two_weeks_has_it(
 ) -> None:  # fmt: skip
     theirs = make_domain(bob, "go.example", is_verified=False, token="b" * 43)
     name_server.records[TXT] = ["waypost-verification=" + "b" * 43]
-    verified.unproven_since = now() - verification.LAPSED + dt.timedelta(minutes=5)
+    verified.unproven_since = now() - services.LAPSED + dt.timedelta(minutes=5)
     session.commit()
     assert make_api(bob).post(f"/domains/{theirs.id}/verify").status_code == 422
-    verified.unproven_since = now() - verification.LAPSED
+    verified.unproven_since = now() - services.LAPSED
     session.commit()
     assert make_api(bob).post(f"/domains/{theirs.id}/verify").json["data"]["is_verified"] is True
     session.refresh(verified)
