@@ -18,13 +18,20 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
 from app.core.folders import ROOT
-from app.dashboard.shared.words import CODES
 from app.i18n.languages import HERE, VISITORS_ONLY
+from app.i18n.messages import CODES
 from app.openapi.document import PROBLEMS, body
 from app.openapi.operations import operations
 
-EVERYTHING = ("**/*.py", "templates/**/*.html", "static/*.js", "audit/actions.toml", "dashboard/words.toml")
-VISITORS = ("public/**/*.py", "templates/public/*.html")
+EVERYTHING = (
+    "**/*.py",
+    "templates/**/*.html",
+    "static/*.js",
+    "audit/actions.toml",
+    "dashboard/words.toml",
+    "public/*.toml",
+)
+VISITORS = ("public/**/*.py", "public/*.toml", "templates/public/*.html")
 KEYWORDS: dict[str, Any] = {
     "_": None,
     "_l": None,
@@ -45,7 +52,7 @@ def toml_texts(file: IO[bytes], *_: object, **_options: object) -> Iterator[tupl
     """An extractor for Babel: each text in a TOML file is a message."""
     content = file.read().decode()
     for text in texts_in(tomllib.loads(content)):
-        yield content[: content.index(f'"{text}"')].count("\n") + 1, None, text, []
+        yield content[: max(content.find(text), 0)].count("\n") + 1, None, text, []
 
 
 def texts_in(value: Any) -> Iterator[str]:

@@ -6,8 +6,7 @@ from flask import Flask
 
 # each module adds its pages to a blueprint when it is imported
 from app.dashboard import domains, home, members, pixels, projects, trash  # noqa: F401
-from app.dashboard.account import api_keys, data, settings, two_factor  # noqa: F401
-from app.dashboard.account import passkeys as account_passkeys  # noqa: F401
+from app.dashboard.account import api_keys, settings, two_factor  # noqa: F401
 from app.dashboard.activity import views as activity  # noqa: F401
 from app.dashboard.admin import audit_log, instance, invitations, users  # noqa: F401
 from app.dashboard.auth import (  # noqa: F401

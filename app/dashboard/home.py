@@ -21,8 +21,8 @@ from app.dashboard.links.rows import host_of, short_address, short_url
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.rendering import DENSITIES, DENSITY_COOKIE, THEME_COOKIE, THEMES
+from app.dashboard.shared.words import words_for
 from app.dashboard.shared.workspace import may_use, workspace_id
-from app.i18n.messages import lazy_gettext as _l
 from app.input.params import MAX_CHARACTERS, ParamReader, bounded
 from app.links.models import Link
 from app.web.body import read_params
@@ -85,27 +85,7 @@ class PaletteCommand(NamedTuple):
     also: str = ""
 
 
-COMMANDS = (
-    PaletteCommand(_l("Create link"), "plus", "links_new", "create", "C", also=_l("new shorten")),
-    PaletteCommand(_l("Bulk create"), "list-plus", "links_bulk", "bulk", also=_l("new many links")),
-    PaletteCommand(
-        _l("From browser and phone"), "smartphone", "capture_tools", also=_l("bookmarklet share shorten")
-    ),
-    PaletteCommand(_l("Search links"), "search", "links", "search", "/"),
-    PaletteCommand(_l("Import links"), "arrow-left-right", "imports", also=_l("upload CSV")),
-    PaletteCommand(_l("Create project"), "folder", "projects_new", also=_l("new")),
-    PaletteCommand(_l("Create domain"), "globe", "domains_new", also=_l("new host")),
-    PaletteCommand(_l("Create pixel"), "radio", "pixels_new", also=_l("new")),
-    PaletteCommand(_l("Create handler"), "bell", "handlers_new", also=_l("new webhook notification")),
-    PaletteCommand(_l("Create API key"), "key-round", "keys_new", also=_l("new")),
-    PaletteCommand(_l("Light theme"), "sun", act="theme:light", also=_l("colours")),
-    PaletteCommand(_l("Dark theme"), "moon", act="theme:dark", also=_l("colours")),
-    PaletteCommand(_l("Theme of the system"), "monitor", act="theme:", also=_l("colours")),
-    PaletteCommand(_l("Compact list"), "rows-4", act="density:", also=_l("density")),
-    PaletteCommand(_l("Comfortable list"), "rows-2", act="density:comfortable", also=_l("density")),
-    PaletteCommand(_l("Keyboard shortcuts"), "keyboard", act="keys", key="?", also=_l("help")),
-    PaletteCommand(_l("Sign out"), "log-out", act="sign-out", also=_l("log out")),
-)
+COMMANDS = tuple(PaletteCommand(**words) for words in words_for("palette"))
 
 
 @blueprint.get("/palette", endpoint="palette")

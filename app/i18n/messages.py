@@ -116,6 +116,17 @@ def lazy_digits(number: float) -> str:
     return lazy(digits, number)
 
 
+# keys of tables of words whose values are no messages
+CODES = {"icon", "tone", "sign", "endpoint", "act", "key"}
+
+
+def worded(value: Any) -> Any:
+    """A table of words, as from a TOML file, with each text as a lazy message."""
+    if isinstance(value, dict):
+        return {name: one if name in CODES else worded(one) for name, one in value.items()}
+    return [worded(one) for one in value] if isinstance(value, list) else lazy_gettext(value)
+
+
 def in_english(text: object) -> str:
     """A text for programs, logs and operators."""
     with force_locale(DEFAULT):

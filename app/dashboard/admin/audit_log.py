@@ -24,12 +24,12 @@ from app.dashboard.imports.exports import download, note_export
 from app.dashboard.links.states import Badge
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
-from app.dashboard.shared.words import worded
 from app.dashboard.shared.workspace import workspace_id
 from app.dashboard.statistics.figures import WORDS as DIMENSION_WORDS
 from app.i18n.languages import dashboard_languages
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
+from app.i18n.messages import worded
 from app.input.params import ParamReader
 from app.input.parsers import Rejected, parse_integer
 from app.notifications.transport import all_transports

@@ -7,20 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.core.folders import ROOT
-from app.i18n.messages import lazy_gettext
+from app.i18n.messages import worded
 
 TABLE: Mapping[str, Any] = tomllib.loads((ROOT / "app" / "dashboard" / "words.toml").read_text("utf-8"))
-CODES = {"icon", "tone"}  # keys whose values are no messages
 
 
-def worded(value: Any) -> Any:
-    """The same with each text as a lazy message."""
-    if isinstance(value, dict):
-        return {name: one if name in CODES else worded(one) for name, one in value.items()}
-    return [worded(one) for one in value] if isinstance(value, list) else lazy_gettext(value)
-
-
-def words_for(name: str) -> dict[str, Any]:
+def words_for(name: str) -> Any:
     """A table of `words.toml`."""
-    found: dict[str, Any] = worded(TABLE[name])
-    return found
+    return worded(TABLE[name])
