@@ -1,4 +1,4 @@
-"""Account page: name, time zone, language, reports, checks, password, address, sessions, data and deletion."""
+"""Account page: name, time zone, language, reports, checks, password, address, sessions, data, deletion."""
 
 from __future__ import annotations
 
@@ -38,7 +38,6 @@ from app.import_export import archives, files
 from app.import_export.models import Archive
 from app.input.data import RequestData
 from app.web import application, urls
-
 
 FOLDER = "dashboard/account"
 
