@@ -12,14 +12,13 @@ from app.dashboard.admin import audit_log, instance, invitations, users  # noqa:
 from app.dashboard.auth import (  # noqa: F401
     access,
     login,
-    oidc_link,
     oidc_login,
     passkey_login,
     password_reset,
     reauthentication,
 )
 from app.dashboard.handlers import deliveries, recipients  # noqa: F401
-from app.dashboard.imports import exports  # noqa: F401
+from app.dashboard.imports import views as imports  # noqa: F401
 from app.dashboard.links import bulk, capture, history, qr, sample_data, saved_views, simulate  # noqa: F401
 from app.dashboard.shared import assets, page_headers, rendering, workspace
 from app.dashboard.shared.blueprint import blueprint

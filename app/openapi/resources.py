@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from app.accounts.access import words_of
 from app.domains.forms import DomainForm
 from app.domains.models import Domain
 from app.domains.services import LISTING as DOMAINS_LIST
@@ -37,11 +38,21 @@ class ResourceDescription:
     model: type[Any]
     form: type[ResourceForm]
     listing: Listing[Any]
-    tag: str
-    one: str
-    schema: str
     example: Mapping[str, str]
     change: Mapping[str, str]
+
+    @property
+    def one(self) -> str:
+        """`NotificationHandler` → `notification handler`."""
+        return words_of(self.model)
+
+    @property
+    def tag(self) -> str:
+        return f"{self.one.capitalize()}s"
+
+    @property
+    def schema(self) -> str:
+        return self.model.__name__
 
 
 # by path
@@ -50,9 +61,6 @@ RESOURCES: Mapping[str, ResourceDescription] = {
         model=Link,
         form=LinkForm,
         listing=LINKS_LIST,
-        tag="Links",
-        one="link",
-        schema="Link",
         example={"location_url": "https://example.com/"},
         change={"title": "Spring"},
     ),
@@ -60,9 +68,6 @@ RESOURCES: Mapping[str, ResourceDescription] = {
         model=Pixel,
         form=PixelForm,
         listing=PIXELS_LIST,
-        tag="Pixels",
-        one="pixel",
-        schema="Pixel",
         example={"type": "social_a", "name": "Shop", "pixel": "1234567890123456"},
         change={"name": "Shop and blog"},
     ),
@@ -70,9 +75,6 @@ RESOURCES: Mapping[str, ResourceDescription] = {
         model=NotificationHandler,
         form=HandlerForm,
         listing=NOTIFICATIONS_LIST,
-        tag="Notification handlers",
-        one="notification handler",
-        schema="NotificationHandler",
         example={"type": "email", "name": "Me", "email": "me@example.com"},
         change={"is_enabled": "0"},
     ),
@@ -80,9 +82,6 @@ RESOURCES: Mapping[str, ResourceDescription] = {
         model=Project,
         form=ProjectForm,
         listing=PROJECTS_LIST,
-        tag="Projects",
-        one="project",
-        schema="Project",
         example={"name": "Launch"},
         change={"color": "#0b7285"},
     ),
@@ -90,9 +89,6 @@ RESOURCES: Mapping[str, ResourceDescription] = {
         model=Domain,
         form=DomainForm,
         listing=DOMAINS_LIST,
-        tag="Domains",
-        one="domain",
-        schema="Domain",
         example={"host": "links.example"},
         change={"custom_index_url": "https://example.com/"},
     ),

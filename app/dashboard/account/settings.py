@@ -27,7 +27,7 @@ from app.dashboard.auth.access import current_security_mail, is_shown_again, sig
 from app.dashboard.auth.reauthentication import reauthenticated
 from app.dashboard.auth.sessions import leave_browser
 from app.dashboard.auth.single_sign_on import find_provider, require_provider, uses_password
-from app.dashboard.imports.exports import note_export
+from app.dashboard.imports.views import note_export
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.form_views import FormView

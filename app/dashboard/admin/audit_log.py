@@ -20,7 +20,7 @@ from app.core.csv_files import csv_pieces
 from app.core.errors import FieldError, Invalid
 from app.core.extensions import db
 from app.dashboard.auth.access import admins_only, signed_in_user
-from app.dashboard.imports.exports import download, note_export
+from app.dashboard.imports.views import download, note_export
 from app.dashboard.links.states import Badge
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flask import Response, current_app, make_response, redirect, render_template, url_for
+from flask import Response, make_response, redirect, render_template, url_for
 from flask.typing import ResponseReturnValue
 
 from app.accounts import invitations, passwords, services
@@ -16,9 +16,9 @@ from app.core.errors import NotFound
 from app.core.extensions import db
 from app.dashboard.admin.users import FOLDER, show_list_again
 from app.dashboard.auth import sessions
-from app.dashboard.auth.access import admins_only, is_shown_again, signed_in_user, submitted_form
+from app.dashboard.auth.access import admins_only, has_mail, is_shown_again, signed_in_user, submitted_form
 from app.dashboard.auth.login import blueprint as accounts
-from app.dashboard.auth.login import settings_of, submitted_text
+from app.dashboard.auth.login import submitted_text
 from app.dashboard.auth.reauthentication import reauthenticated
 from app.dashboard.auth.single_sign_on import require_passwords
 from app.dashboard.shared import rendering
@@ -47,10 +47,6 @@ def ask_new_again() -> ResponseReturnValue:
 
 def form_page(form: InvitationForm, status: int = 200) -> Response:
     return render_page("invite", status, form=form, has_mail=has_mail(), heading=_("Invite a user"))
-
-
-def has_mail() -> bool:
-    return bool(settings_of(current_app).smtp_url)
 
 
 @blueprint.post("/users/invitations/new", endpoint="invitations_new_write")

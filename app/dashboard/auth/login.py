@@ -35,7 +35,6 @@ from app.accounts.forms import CodeForm, NewUserForm, SignInForm
 from app.accounts.hashing import GATE, HashPriority
 from app.accounts.models import User
 from app.core.clock import now
-from app.core.config import Settings
 from app.core.database import begin_write
 from app.core.encryption import decrypt_text, encrypt_text
 from app.core.errors import FieldError, Forbidden, Malformed, RateLimited, RetryLater, WaypostError
@@ -55,6 +54,7 @@ from app.dashboard.shared.blueprint import blueprint as dashboard
 from app.dashboard.shared.rendering import is_fragment
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
+from app.web.application import settings
 from app.web.body import read_params
 from app.web.error_pages import error_response
 from app.web.errors import status_of
@@ -76,11 +76,6 @@ def init_app(app: Flask) -> None:
     sessions.init_app(app)
     single_sign_on.init_app(app)
     app.register_blueprint(blueprint)
-
-
-def settings_of(app: Flask) -> Settings:
-    found: Settings = app.config["WAYPOST"]
-    return found
 
 
 @blueprint.before_request
@@ -180,7 +175,7 @@ def after_a_while(wait: RetryLater, response: Response) -> Response:
 def sign_in_page(
     form: SignInForm, problem: str = "", *, status: int = 200, is_new: bool = False, kept: str = ""
 ) -> Response:
-    has_mail = bool(settings_of(current_app).smtp_url)
+    has_mail = bool(settings().smtp_url)
     days = current_app.permanent_session_lifetime.days
     body = render_template(
         "accounts/login.html",
@@ -242,7 +237,7 @@ def make_first_user() -> ResponseReturnValue:
     user = first_user(form)
     if user is None:
         return too_late()
-    setup.forget_token(settings_of(current_app).data_dir)
+    setup.forget_token(settings().data_dir)
     sessions.start(user)
     return redirect(url_for("dashboard.home"), 303)
 
@@ -263,11 +258,11 @@ def require_token() -> None:
 
 
 def has_right_token() -> bool:
-    return setup.is_right(settings_of(current_app).data_dir, submitted_text("token"))
+    return setup.is_right(settings().data_dir, submitted_text("token"))
 
 
 def setup_page(form: NewUserForm, *, status: int = 200) -> Response:
-    has_own_address = settings_of(current_app).dashboard_url is not None
+    has_own_address = settings().dashboard_url is not None
     page = render_template(
         "accounts/setup.html",
         form=form,

@@ -17,11 +17,21 @@ import logging
 from http import HTTPStatus
 from typing import NamedTuple
 
-from flask import Response, after_this_request, flash, redirect, request, url_for
+from flask import (
+    Response,
+    after_this_request,
+    flash,
+    make_response,
+    redirect,
+    render_template,
+    request,
+    url_for,
+)
 from flask.typing import ResponseReturnValue
 from flask_login import current_user
 
 from app.accounts import invitations, second_factor, services, setup, sign_in_failures
+from app.accounts.forms import PasswordAgainForm
 from app.accounts.models import User
 from app.accounts.oidc import identities, logout
 from app.accounts.oidc.errors import (
@@ -39,10 +49,10 @@ from app.accounts.oidc.used_values import SignInRequest, use_once
 from app.core.clock import now
 from app.core.database import begin_write
 from app.core.encryption import decrypt_text, encrypt_text
-from app.core.errors import Malformed, RateLimited, WaypostError
+from app.core.errors import Malformed, RateLimited, RetryLater, WaypostError
 from app.core.extensions import db
 from app.core.secret_keys.ring import current_keys
-from app.dashboard.auth import oidc_link, rate_limits, sessions
+from app.dashboard.auth import login, rate_limits, sessions
 from app.dashboard.auth.access import current_security_mail, submitted_form
 from app.dashboard.auth.login import blueprint, from_address, safe_next, to_code
 from app.dashboard.auth.reauthentication import RECENT
@@ -52,6 +62,7 @@ from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
 from app.web.application import settings
 from app.web.body import read_params
+from app.web.errors import status_of
 from app.web.security_headers import secure_cookie
 from app.web.urls import dashboard_site
 
@@ -210,7 +221,7 @@ def continue_with(flow: Flow, person: ProviderPerson) -> ResponseReturnValue:
         if known is None or not uses_password(known):
             raise
         db.session.rollback()
-        return oidc_link.begin(known, person, flow.next_)
+        return begin_link(known, person, flow.next_)
     db.session.commit()
     return signed_in(user, person, flow.next_)
 
@@ -350,3 +361,95 @@ def oidc_logout() -> ResponseReturnValue:
 
 def refusal(code: str) -> dict[str, str]:
     return {"error": code}
+
+
+# --- an account linked to the person whom the provider named, after its password was typed
+
+
+PENDING_LINK = "link_to_make"  # in the session; the sign-in itself waits under another name
+WRONG_PASSWORD = _l("This is not the password of this account.")
+
+
+def begin_link(user: User, person: ProviderPerson, next_: str) -> ResponseReturnValue:
+    """Ask for the password of the account with this person's e-mail address.
+
+    The same address is no proof: mailboxes change hands, and accounts here may be older than one there.
+    """
+    sessions.start_pending_sign_in(user, remember=False, next_=next_, person=person, name=PENDING_LINK)
+    return redirect(url_for("accounts.oidc_link"), 303)
+
+
+def link_over() -> ResponseReturnValue:
+    why, _next = sessions.forget_pending_sign_in(PENDING_LINK)
+    flash(str(why or sessions.CHANGED), "error")
+    return redirect(url_for("accounts.login"), 303)
+
+
+def pending_link() -> sessions.PendingSignIn | None:
+    """The link that this browser has begun, while it can be made."""
+    found = sessions.read_pending_sign_in(PENDING_LINK)
+    return found if found and found.person and uses_password(found.user) else None
+
+
+@blueprint.get("/login/oidc/link")
+def oidc_link() -> ResponseReturnValue:
+    require_provider()
+    pending = pending_link()
+    return link_page(PasswordAgainForm(None, owner=None), pending.user) if pending else link_over()
+
+
+def link_page(form: PasswordAgainForm, user: User, status: int = 200) -> Response:
+    return make_response(render_template("accounts/oidc_link.html", form=form, user=user), status)
+
+
+@blueprint.post("/login/oidc/link")
+def oidc_link_write() -> ResponseReturnValue:
+    """The password counts as at the sign-in, and so does a second factor."""
+    require_provider()
+    pending = pending_link()
+    if pending is None or pending.person is None:
+        return link_over()
+    user, person = pending.user, pending.person
+    form = PasswordAgainForm(submitted_form(), owner=None)
+    if not form.validate():
+        return link_page(form, user, 422)
+    try:
+        known = login.authenticate(user.email, form.own_password.data)
+    except RetryLater as wait:
+        if isinstance(wait, RateLimited):
+            sign_in_failures.note_password(user.email, sign_in_failures.TOO_MANY_TRIES)
+        form.reject("own_password", str(wait), wait.errors[0].code)
+        return login.after_a_while(wait, link_page(form, user, status_of(wait)))
+    if known is None:
+        sign_in_failures.note_password(user.email)
+        form.reject("own_password", WRONG_PASSWORD, "wrong_password")
+        return link_page(form, user, 403)
+    db.session.commit()  # the password hash, where it was renewed
+    if second_factor.is_on(user):
+        sessions.start_pending_sign_in(user, remember=False, next_=pending.next_, person=person, links=True)
+        return login.to_code()
+    return finish_link(user, person, pending.next_)
+
+
+def finish_link(
+    user: User,
+    person: ProviderPerson,
+    next_: str,
+    *,
+    method: str = "oidc",
+    password_typed: dt.datetime | None = None,
+) -> ResponseReturnValue:
+    """Make the link, and sign in. `password_typed`: when, if not just now."""
+    begin_write(db.session)
+    try:
+        identities.link(user, person)
+    except OidcError as error:
+        db.session.rollback()
+        sign_in_failures.note("sign_in.failed", user, error.reason)
+        flash(str(error.errors[0].title), "error")
+        return redirect(url_for("accounts.login"), 303)
+    current_security_mail().identity_linked(user, person.email)
+    db.session.commit()
+    sessions.start(user, method=method, password_typed=password_typed or now(), person=person)
+    flash(_("Your account is linked. From now on you can sign in without your password."))
+    return redirect(next_, 303)

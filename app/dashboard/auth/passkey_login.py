@@ -17,7 +17,7 @@ from app.accounts.passkey_ceremonies import SECOND_FACTOR, SIGN_IN, Ceremony, Pa
 from app.core.database import begin_write
 from app.core.errors import RateLimited, RetryLater
 from app.core.extensions import db
-from app.dashboard.auth import login, oidc_link, rate_limits, reauthentication, sessions
+from app.dashboard.auth import login, oidc_login, rate_limits, reauthentication, sessions
 from app.dashboard.auth.access import current_security_mail, submitted_form
 from app.dashboard.auth.login import (
     after_a_while,
@@ -71,7 +71,9 @@ def sign_in_with_code() -> ResponseReturnValue:
     rate_limits.reset_counts(counts)
     if pending.person and pending.links:
         typed = pending.password_typed
-        return oidc_link.finish(user, pending.person, pending.next_, method=method, password_typed=typed)
+        return oidc_login.finish_link(
+            user, pending.person, pending.next_, method=method, password_typed=typed
+        )
     sessions.start(
         user,
         remember=pending.remember,

@@ -20,7 +20,7 @@ from app.dashboard.auth.access import submitted_form
 from app.dashboard.auth.reauthentication import PERMIT, has_permit, permit, reauthenticated
 from app.dashboard.links import bulk_preview
 from app.dashboard.links import choices as links_choices
-from app.dashboard.links.bulk_progress import (
+from app.dashboard.links.bulk_preview import (
     BATCH,
     DOINGS,
     BulkAction,

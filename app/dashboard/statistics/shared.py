@@ -32,7 +32,7 @@ from app.core.secret_keys.timed_tokens import TimedTokens
 from app.dashboard.shared.page_headers import PAGE, POLICY
 from app.dashboard.shared.rendering import THEMES
 from app.dashboard.statistics import figures
-from app.dashboard.statistics.overview import overview
+from app.dashboard.statistics.lists import overview
 from app.dashboard.statistics.periods import Span
 from app.dashboard.statistics.scopes import PageScope, all_links_scope, of_link, of_project
 from app.dashboard.statistics.state import METRICS, OFF, PageState
