@@ -17,16 +17,12 @@ from app.web import (
     error_pages,
     locale,
     media,
-    rate_limits,
     request_log,
-    request_traces,
     security_headers,
 )
 
 PARTS = (
     request_log,
-    request_traces,
-    rate_limits,
     application,
     security_headers,
     locale,

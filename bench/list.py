@@ -31,20 +31,19 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from app import create_app
+from app.accounts.access import EDITOR, VIEWER
 from app.accounts.keys import create_key
 from app.accounts.models import Workspace
-from app.accounts.rights import EDITOR, VIEWER
 from app.accounts.workspaces import access_of, add_member
 from app.analytics.models import Counter
 from app.core.config import Settings, load_settings
 from app.core.database import begin_write, prepare_engine
 from app.core.extensions import db
-from app.dashboard.links.filters import LISTING
+from app.dashboard.links.filters import LISTING, RULES
 from app.dashboard.links.states import STATES
 from app.domains.models import Domain
 from app.links.clicks import ClickCopies
 from app.links.models import Alias, Link, LinkTag, link_clicks, link_notification_handler, link_pixel
-from app.links.options import RULES
 from app.links.search_text import folded_notes
 from app.links.targeting import TYPES
 from app.notifications.models import NotificationHandler

@@ -19,11 +19,19 @@ from babel.messages.pofile import read_po, write_po
 
 from app.core.folders import ROOT
 from app.i18n.languages import HERE, VISITORS_ONLY
+from app.i18n.messages import CODES
 from app.openapi.document import PROBLEMS, body
 from app.openapi.operations import operations
 
-EVERYTHING = ("**/*.py", "templates/**/*.html", "static/*.js", "audit/actions.toml")
-VISITORS = ("public/**/*.py", "templates/public/*.html")
+EVERYTHING = (
+    "**/*.py",
+    "templates/**/*.html",
+    "static/*.js",
+    "audit/actions.toml",
+    "dashboard/words.toml",
+    "public/*.toml",
+)
+VISITORS = ("public/**/*.py", "public/*.toml", "templates/public/*.html")
 KEYWORDS: dict[str, Any] = {
     "_": None,
     "_l": None,
@@ -42,9 +50,20 @@ Message = tuple[str | tuple[str, ...], str | None]  # a text or the forms of a p
 
 def toml_texts(file: IO[bytes], *_: object, **_options: object) -> Iterator[tuple[int, None, str, list[str]]]:
     """An extractor for Babel: each text in a TOML file is a message."""
-    for number, line in enumerate(file, 1):
-        if b" = " in line:
-            yield number, None, *tomllib.loads(line.decode()).values(), []
+    content = file.read().decode()
+    for text in texts_in(tomllib.loads(content)):
+        yield content[: max(content.find(text), 0)].count("\n") + 1, None, text, []
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for one in value:
+            yield from texts_in(one)
+    else:
+        for name, one in value.items():
+            yield from texts_in(one) if name not in CODES else ()
 
 
 METHODS: dict[str, Any] = {".py": "python", ".html": "jinja2", ".js": "javascript", ".toml": toml_texts}

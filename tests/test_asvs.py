@@ -12,11 +12,11 @@ from flask.testing import FlaskClient
 from itsdangerous import Signer
 
 from app.accounts.models import User, UserSession
-from app.accounts.password_rules import MIN_LENGTH, find_weakness
+from app.accounts.passwords import MIN_LENGTH, find_weakness
 from app.accounts.sessions import SEEN_EVERY
 from app.core.clock import now
 from app.core.folders import ROOT
-from app.dashboard.auth.proofs import RECENT
+from app.dashboard.auth.reauthentication import RECENT
 from app.dashboard.auth.sessions import SchemeSessions
 from tests.accounts.test_sign_in import is_signed_in
 from tests.clients import Api

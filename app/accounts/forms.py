@@ -1,4 +1,4 @@
-"""Forms of accounts: sign-in, users, passwords, invitations and API keys."""
+"""Forms of accounts: sign-in, users, passwords, invitations and API keys; of workspaces and their members."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from zoneinfo import available_timezones
 
 from email_validator import EmailNotValidError, validate_email
 
+from app.accounts.access import ROLES
 from app.accounts.keys import SCOPES
 from app.accounts.models import User
 from app.accounts.passkey_ceremonies import MAX_RESPONSE
 from app.accounts.passkeys import MAX_NAME
-from app.accounts.password_rules import MAX_LENGTH, find_weakness
+from app.accounts.passwords import MAX_LENGTH, find_weakness
 from app.accounts.services import Profile, written_email
+from app.accounts.workspaces import members
 from app.core import clock
 from app.i18n import language
 from app.i18n.languages import dashboard_languages
@@ -283,3 +285,46 @@ class KeyForm(ResourceForm):
         if days := found.pop("expires", None):
             found["expires"] = clock.now() + dt.timedelta(days=days)
         return {name: value for name, value in found.items() if value is not None}
+
+
+# --- workspaces and their members
+
+
+class WorkspaceForm(ResourceForm):
+    """A workspace: its name."""
+
+    name = TextField(_l("Name"), most=128, required=True)
+
+    def validate_name(self, field: TextField) -> None:
+        if not field.data.strip():
+            raise Rejected(_l("This can't be empty."), "required")
+
+
+class DeleteWorkspaceForm(ProofForm):
+    """Confirms the deletion of the workspace `owner` by its name and the password of who deletes it.
+
+    (The view checks the password.)
+    """
+
+    own_name = TextField(_l("Name of the workspace"), most=128, required=True)
+    own_password = OwnPasswordField(_l("Current password"), required=True)
+
+    def validate_own_name(self, field: TextField) -> None:
+        if (field.data or "").strip() != self.owner.name.strip():
+            raise Rejected(_l("This is not the name of this workspace."), "other_name")
+
+
+class MemberForm(ResourceForm):
+    """The role of a member."""
+
+    role = ChoiceField(_l("Role"), choices=ROLES, required=True)
+
+
+class MemberInvitationForm(MemberForm):
+    """An invitation into the workspace of `owner`, for one address."""
+
+    email = EmailField(_l("E-mail"), required=True)
+
+    def validate_email(self, field: EmailField) -> None:
+        if any(one.user.email == field.data for one in members(self.owner.workspace_id)):
+            raise Rejected(_l("This address is a member already."), "taken")

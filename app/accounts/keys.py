@@ -19,9 +19,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import joinedload, make_transient_to_detached
 from sqlalchemy.orm.attributes import set_committed_value
 
-from app.accounts.access import Access
+from app.accounts.access import MAX_ID, Access
 from app.accounts.models import ApiKey, User, Workspace, WorkspaceMember
-from app.accounts.ownership import MAX_ID
 from app.audit.services import Object, record
 from app.core import clock
 from app.core.database import impatient

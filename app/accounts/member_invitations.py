@@ -13,9 +13,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, delete, func, select
 
 from app.accounts import workspaces
-from app.accounts.access import Access
+from app.accounts.access import OWNER, Access
 from app.accounts.models import User, Workspace, WorkspaceInvitation, WorkspaceMember
-from app.accounts.rights import OWNER
 from app.accounts.workspaces import object_of
 from app.audit.services import record
 from app.core.clock import now
@@ -24,7 +23,7 @@ from app.core.extensions import db
 from app.i18n.messages import lazy_digits
 from app.i18n.messages import lazy_gettext as _l
 from app.rate_limit.limiter import at_most
-from app.web.rate_limits import rate_limiter
+from app.web.application import rate_limiter
 
 GOOD_FOR = dt.timedelta(days=7)
 MAX_OPEN = 100  # of a workspace

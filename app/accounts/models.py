@@ -87,7 +87,7 @@ class Workspace(db.Model):
 
 
 class WorkspaceMember(db.Model):
-    """A user in a workspace, in a role: `owner`, `editor` or `viewer` (app/accounts/rights.py)."""
+    """A user in a workspace, in a role: `owner`, `editor` or `viewer` (app/accounts/access.py)."""
 
     __table_args__ = (UniqueConstraint("workspace_id", "user_id"), {"sqlite_autoincrement": True})
 
@@ -210,8 +210,10 @@ class PasswordRequest(db.Model):
     datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
 
 
-class PasswordReset(db.Model):
-    """A one-time address to set a new password: one for each user, the newest. Only the SHA-256 is stored."""
+class OneTimeAddress(db.Model):
+    """A one-time address: one of a kind for each user, the newest. Only the SHA-256 is stored."""
+
+    __abstract__ = True
 
     user_id: Mapped[int] = mapped_column(
         ForeignKey("user.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
@@ -221,17 +223,12 @@ class PasswordReset(db.Model):
     expires_datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, index=True)
 
 
-class SignInLink(db.Model):
-    """A one-time address to sign in with, printed by the operator: one for each user, the newest. Only the
-    SHA-256 is stored.
-    """
+class PasswordReset(OneTimeAddress):
+    """A one-time address to set a new password."""
 
-    user_id: Mapped[int] = mapped_column(
-        ForeignKey("user.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
-    )
-    digest: Mapped[str] = mapped_column(String(64), unique=True)
-    version: Mapped[int]
-    expires_datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, index=True)
+
+class SignInLink(OneTimeAddress):
+    """A one-time address to sign in with, printed by the operator."""
 
 
 class Invitation(db.Model):

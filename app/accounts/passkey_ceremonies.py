@@ -24,7 +24,7 @@ from app.core.errors import FieldError, Forbidden, WaypostError
 from app.core.late_modules import LateModule
 from app.core.secret_keys.timed_tokens import TimedTokens
 from app.i18n.messages import lazy_gettext as _l
-from app.web import json_object
+from app.web import text_bodies
 
 if TYPE_CHECKING:
     import webauthn
@@ -194,7 +194,7 @@ def refused_if_malformed() -> Iterator[None]:
 def parse_response(text: str) -> dict[str, Any]:
     if len(text) > MAX_RESPONSE:
         raise PasskeyRefused(WRONG)
-    return json_object.parse(text.encode())
+    return text_bodies.parse(text.encode())
 
 
 def verify_registration(text: str, ceremony: Ceremony) -> NewCredential:

@@ -14,8 +14,8 @@ from typing import Any
 from sqlalchemy import delete, select, update
 
 from app.accounts import passkey_ceremonies, second_factor
+from app.accounts.access import MAX_ID
 from app.accounts.models import Passkey, RecoveryCode, User
-from app.accounts.ownership import MAX_ID
 from app.accounts.passkey_ceremonies import Assertion, Ceremony, NewCredential, PasskeyRefused
 from app.accounts.second_factor import NewCodes
 from app.audit.services import Object, record

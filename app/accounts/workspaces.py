@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import case, select, update
+from sqlalchemy import and_, case, exists, select, update
 from sqlalchemy.orm import joinedload
 
-from app.accounts.access import Access
-from app.accounts.models import User, Workspace, WorkspaceMember
-from app.accounts.rights import OWNER
+from app.accounts.access import OWNER, ROLES, Access
+from app.accounts.models import User, Workspace, WorkspaceInvitation, WorkspaceMember
 from app.audit.services import Object, record
 from app.core.clock import now
 from app.core.database import AnySession, reread
 from app.core.errors import FieldError, NotFound, ResourceInUse
 from app.core.extensions import db
 from app.i18n.messages import lazy_gettext as _l
+from app.input.listing import Listing, one_of
 
 LAST_OWNER = _l("A workspace needs an owner. Make another member owner first.")
 IS_HERE = Workspace.deleted_datetime.is_(None)
@@ -213,3 +213,22 @@ def heir_of(session: AnySession, workspace_id: int, user_id: int) -> int | None:
     others = WorkspaceMember.workspace_id == workspace_id, WorkspaceMember.user_id != user_id
     turn = case((WorkspaceMember.role == OWNER, 0), else_=1), WorkspaceMember.id
     return session.scalar(select(WorkspaceMember.user_id).where(*others).order_by(*turn).limit(1))
+
+
+ROLE = one_of(list(ROLES))
+INVITATIONS = Listing(
+    model=WorkspaceInvitation,
+    filters={"role": lambda text, params: WorkspaceInvitation.role == ROLE(text)},  # noqa: ARG005
+    orders={"invitation_id": WorkspaceInvitation.id, "datetime": WorkspaceInvitation.datetime},
+)
+
+
+def members_of(workspace_id: int) -> Listing[WorkspaceMember]:
+    """Members whose accounts are not deleted."""
+    is_here = exists().where(User.id == WorkspaceMember.user_id, User.deleted_datetime.is_(None))
+    return Listing(
+        model=WorkspaceMember,
+        filters={"role": lambda text, params: WorkspaceMember.role == ROLE(text)},  # noqa: ARG005
+        orders={"member_id": WorkspaceMember.id, "datetime": WorkspaceMember.datetime},
+        mine=and_(WorkspaceMember.workspace_id == workspace_id, is_here),
+    )

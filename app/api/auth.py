@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from flask import g, request
 
-from app.accounts import rights, sign_in_failures
-from app.accounts.access import Access
+from app.accounts import access, sign_in_failures
+from app.accounts.access import VIEWER, Access
 from app.accounts.keys import find_key
 from app.accounts.models import ApiKey, User
-from app.accounts.rights import VIEWER
 from app.api import rate_limit
 from app.core.actor import Actor, act_as
 from app.core.errors import FieldError, Forbidden, Unauthorized
@@ -79,7 +78,7 @@ def request_key() -> ApiKey:
 
 
 def may(action: str) -> bool:
-    return rights.may(request_access(), action)
+    return access.may(request_access(), action)
 
 
 def require_right() -> None:
@@ -92,7 +91,7 @@ def require_right() -> None:
     if scope == "read":
         raise Forbidden(FieldError("This API key can only read.", "read_only_key"))
     resource = resource_of(request.endpoint)
-    rights.require(request_access(), ACTIONS.get(resource, "write"))
+    access.require(request_access(), ACTIONS.get(resource, "write"))
     if resource in OF_MEMBERS and not request_key().changes_members:
         text = "This API key lacks the permission `members`: it can't invite, change or remove members."
         raise Forbidden(FieldError(text, "members_permission"))

@@ -7,7 +7,7 @@ from typing import Any
 
 from flask import Response
 
-from app.accounts.ownership import get_owned
+from app.accounts.access import get_owned
 from app.api import envelope
 from app.api.auth import request_access
 from app.api.blueprint import blueprint

@@ -6,7 +6,7 @@ from typing import Any
 
 from flask import Response
 
-from app.accounts.ownership import get_owned
+from app.accounts.access import get_owned
 from app.api import envelope
 from app.api.auth import request_access
 from app.api.blueprint import blueprint
@@ -17,7 +17,7 @@ from app.input.data import RequestData
 from app.input.parsers import Rejected
 from app.links import qr
 from app.links.models import Link
-from app.links.qr_forms import QrForm
+from app.links.qr import QrForm
 from app.redirects.request_context import redirect_context
 from app.redirects.simulation.explanation import Explanation, explain
 from app.redirects.simulation.params import read_profile

@@ -10,15 +10,15 @@ from app.accounts.models import User, Workspace, WorkspaceInvitation, WorkspaceM
 from app.api.related_rows import RelatedRows, made_beside, read_beside
 from app.core.clock import format_utc
 from app.domains.models import Domain
-from app.domains.proofs import proofs
 from app.domains.services import seen_as_anothers
+from app.domains.verification import proofs
 from app.events.types import CLICKED
 from app.links.models import Link
 from app.notifications.click_filter import ClickFilter
 from app.notifications.event_types import told_types
 from app.notifications.models import NotificationHandler
 from app.notifications.transport import all_transports
-from app.openapi.link_keys import LINK_KEYS
+from app.openapi.resources import LINK_KEYS
 from app.pixels.models import Pixel
 from app.projects.models import Project
 from app.trash.models import Trashed

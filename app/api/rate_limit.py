@@ -13,8 +13,7 @@ from limits import RateLimitItem
 
 from app.core.errors import FieldError, RateLimited
 from app.rate_limit.limiter import at_most, network_of
-from app.web.application import settings
-from app.web.rate_limits import rate_limiter
+from app.web.application import rate_limiter, settings
 
 WRONG_KEYS = at_most(60, minutes=1, name="wrong-keys")
 

@@ -10,8 +10,7 @@ from flask import Response, request
 from sqlalchemy.exc import IntegrityError
 from werkzeug.routing import BaseConverter
 
-from app.accounts.access import Access
-from app.accounts.ownership import get_owned, read_owned
+from app.accounts.access import Access, get_owned, read_owned
 from app.api import envelope
 from app.api.auth import request_access
 from app.api.blueprint import blueprint

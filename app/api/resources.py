@@ -7,8 +7,7 @@ from typing import Any
 
 from flask import Response
 
-from app.accounts.access import Access
-from app.accounts.rights import OWNER
+from app.accounts.access import OWNER, Access
 from app.api import envelope, present
 from app.api.auth import authenticated_user, may, request_access, request_key
 from app.api.blueprint import blueprint

@@ -8,7 +8,7 @@ from typing import Any
 
 from flask import Response
 
-from app.accounts.ownership import get_owned
+from app.accounts.access import get_owned
 from app.analytics import export, statistics
 from app.analytics.params import NO_WORDS, read_statistics_query
 from app.analytics.statistics import StatisticsQuery, StatisticsReport

@@ -20,7 +20,7 @@ from app.links import services as link_services
 from app.links.forms import RestoreForm
 from app.notifications import services as handler_services
 from app.pixels import services as pixel_services
-from app.trash import lists, services
+from app.trash import services
 from app.trash.models import Trashed
 from app.web import application
 from app.web.body import read_list_query, read_sent
@@ -44,7 +44,7 @@ RESTORERS = {
 def find() -> Response:
     """Lists the trash, newest first."""
     params = {"order_type": "DESC", **dict(read_list_query())}
-    page = find_page(lists.LISTING, request_access().workspace_id, params)
+    page = find_page(services.LISTING, request_access().workspace_id, params)
     return envelope.listed(page, [present.trashed(row) for row in page.rows])
 
 

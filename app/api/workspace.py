@@ -7,12 +7,11 @@ from collections.abc import Callable
 from flask import Response
 
 from app.accounts import member_invitations, workspaces
-from app.accounts.deletion import membership
+from app.accounts.access import OWNER, get_owned
+from app.accounts.deletion import leaving
+from app.accounts.forms import MemberForm, MemberInvitationForm, WorkspaceForm
 from app.accounts.models import User, Workspace, WorkspaceInvitation
-from app.accounts.ownership import get_owned
-from app.accounts.rights import OWNER
-from app.accounts.workspace_forms import MemberForm, MemberInvitationForm, WorkspaceForm
-from app.accounts.workspace_lists import INVITATIONS, members_of
+from app.accounts.workspaces import INVITATIONS, members_of
 from app.api import envelope, present
 from app.api.auth import authenticated_user, request_access, request_key
 from app.api.blueprint import blueprint
@@ -134,7 +133,7 @@ def change_member(id: int) -> Response:
     row = workspaces.get_member(request_access().workspace_id, id)
     before, role = owners(), form.changes.get("role", row.role)
     if role != row.role:
-        membership.change_role(row, role)
+        leaving.change_role(row, role)
         tell(before, Change("role", row.user.email, role))
     answer = answer_to_write(row.id, lambda: envelope.json_response({"data": present.member(row)}))
     db.session.commit()
@@ -146,7 +145,7 @@ def remove_member(id: int) -> Response:
     begin_write(db.session)
     row, before = workspaces.get_member(request_access().workspace_id, id), owners()
     email = row.user.email
-    membership.remove_member(row)
+    leaving.remove_member(row)
     tell(before, Change("removed", email))
     db.session.commit()
     return Response(status=204)

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, and_, or_, select
 
-from app.audit.actions import ACTIONS, GROUPS
-from app.audit.models import AuditEntry
+from app.audit.models import ACTIONS, GROUPS, AuditEntry
 from app.core.clock import format_utc
 from app.core.database import AnySession
 from app.input.listing import Listing, contains, one_of, until

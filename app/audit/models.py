@@ -8,7 +8,10 @@ account and the object that it is about.
 from __future__ import annotations
 
 import datetime as dt
-from typing import Any
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from sqlalchemy import JSON, CheckConstraint, Index, String
 from sqlalchemy.orm import Mapped, mapped_column
@@ -16,6 +19,29 @@ from sqlalchemy.orm import Mapped, mapped_column
 from app.core.clock import now
 from app.core.database import Id, UtcDateTime
 from app.core.extensions import db
+
+# Messages by names, in tables: `groups`, `actions` of each group, `reasons`, `methods` and `labels`.
+TABLE = tomllib.loads((Path(__file__).parent / "actions.toml").read_text("utf-8"))
+GROUPS: Mapping[str, str] = TABLE["groups"]
+USERS, DELETIONS = "users", "deletions"
+CONTENT = ("member.", "workspace.", "handler.", "share.", "domain.")
+
+
+class Action(NamedTuple):
+    """`is_content`: the action's object belongs to an owner (a link, a handler …). Admins see neither its
+    name nor what changed, as they see no links of others."""
+
+    label: str
+    group: str
+    is_content: bool
+
+
+ACTIONS: Mapping[str, Action] = {
+    name: Action(label, group, is_content=group == DELETIONS or name.startswith(CONTENT))
+    for group, labels in TABLE["actions"].items()
+    for name, label in labels.items()
+}
+
 
 MIN_RETENTION_DAYS = 30
 

@@ -9,8 +9,7 @@ import structlog
 from sqlalchemy import delete, event, select
 from sqlalchemy.orm import Session, SessionTransaction
 
-from app.audit.actions import ACTIONS
-from app.audit.models import AuditEntry, AuditRetention
+from app.audit.models import ACTIONS, AuditEntry, AuditRetention
 from app.core.actor import acting, origin
 from app.core.clock import now
 from app.core.database import AnySession, begin_write

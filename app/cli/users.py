@@ -7,11 +7,12 @@ from collections.abc import Callable
 
 import click
 
-from app.accounts import keys, passwords, services, setup, sign_in_links, standing
+from app.accounts import keys, passwords, services, setup, standing
 from app.accounts.deletion import leaving
 from app.accounts.forms import NewPasswordForm, NewUserForm
 from app.accounts.models import User
 from app.accounts.oidc import identities
+from app.accounts.one_time_addresses import make_sign_in_link
 from app.cli.failures import Group
 from app.cli.tables import print_table
 from app.core import clock
@@ -136,7 +137,7 @@ def sign_in_link(email: str) -> None:
     if not user.is_active:
         raise click.ClickException(f"{user.email} is {standing.state_of(user)}")
     begin_write(db.session)
-    token = sign_in_links.create(user)
+    token = make_sign_in_link(user)
     db.session.commit()
     click.echo(f"{setup.known_site(settings())}/login/link?token={token}")
 

@@ -49,8 +49,7 @@ from app.core.patience import COMMANDS, Patience
 from app.core.postgresql import watch_waiting
 from app.core.read_only import address_of, is_read_only, watch_connections
 from app.core.sqlite_turns import begin_in_turns
-from app.i18n.messages import in_english
-from app.i18n.stored import pack, unpack
+from app.i18n.messages import in_english, pack, unpack
 
 CLICKS = "clicks"
 CLICKHOUSE = (

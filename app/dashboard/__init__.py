@@ -5,25 +5,20 @@ from __future__ import annotations
 from flask import Flask
 
 # each module adds its pages to a blueprint when it is imported
-from app.dashboard import domains, home, members, palette, pixels, projects, trash, workspaces  # noqa: F401
-from app.dashboard.account import api_keys, api_page, data, settings, two_factor  # noqa: F401
-from app.dashboard.account import passkeys as account_passkeys  # noqa: F401
+from app.dashboard import domains, home, members, pixels, projects, trash  # noqa: F401
+from app.dashboard.account import api_keys, settings, two_factor  # noqa: F401
 from app.dashboard.activity import views as activity  # noqa: F401
 from app.dashboard.admin import audit_log, instance, invitations, users  # noqa: F401
 from app.dashboard.auth import (  # noqa: F401
     access,
     login,
-    oidc_link,
     oidc_login,
-    oidc_logout,
     passkey_login,
     password_reset,
     reauthentication,
-    sign_in_link,
-    two_factor_login,
 )
-from app.dashboard.handlers import deliveries, preview, recipients  # noqa: F401
-from app.dashboard.imports import exports  # noqa: F401
+from app.dashboard.handlers import deliveries, recipients  # noqa: F401
+from app.dashboard.imports import views as imports  # noqa: F401
 from app.dashboard.links import bulk, capture, history, qr, sample_data, saved_views, simulate  # noqa: F401
 from app.dashboard.shared import assets, page_headers, rendering, workspace
 from app.dashboard.shared.blueprint import blueprint
@@ -32,16 +27,7 @@ from app.dashboard.statistics import shared, shares, views  # noqa: F401
 
 def init_app(app: Flask) -> None:
     """Register the dashboard, the sign-in pages, the static files, and what every page needs."""
-    for part in (
-        assets,
-        login,
-        recipients,
-        page_headers,
-        rendering,
-        access,
-        instance,
-        shared,
-    ):
+    for part in (assets, login, recipients, page_headers, rendering, access, instance, shared):
         part.init_app(app)
     app.register_blueprint(blueprint)
     workspace.init_app(app)

@@ -9,29 +9,27 @@ from typing import ClassVar
 from flask import Response
 from flask.typing import ResponseReturnValue
 
-from app.dashboard.links.rows import own_host
+from app.dashboard.links.rows import LinkTotals, own_host, totals_by
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords, crud_route
 from app.dashboard.shared.form_input import ADDRESSES, complete
 from app.dashboard.shared.form_views import Caution
 from app.dashboard.shared.list_params import Control
+from app.dashboard.shared.words import words_for
 from app.dashboard.shared.workspace import current_access
 from app.domains import services, verification
 from app.domains.forms import DomainForm
 from app.domains.hosts import name_of, readable
-from app.domains.lapses import is_warned
-from app.domains.lists import LISTING
 from app.domains.models import Domain
-from app.domains.proofs import proofs
-from app.domains.verification import ProofResult
+from app.domains.services import LISTING
+from app.domains.verification import ProofResult, is_warned, proofs
 from app.i18n import digits
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
 from app.i18n.messages import ngettext
 from app.input.data import RequestData, Value
 from app.links.models import Link
-from app.links.totals import LinkTotals, totals_by
 
 WAYS = {"txt": _l("TXT record"), "file": _l("File")}
 
@@ -47,14 +45,7 @@ class DomainViews(CrudViews):
     title = _l("Domains")
     intro = _l("Hosts of your own for your short links.")
     search_hint = _l("Search by host")
-    words = FamilyWords(
-        create=_l("Create domain"),
-        edit=_l("Edit domain"),
-        delete=_l("Delete domain"),
-        ask_delete=_l("Delete this domain?"),
-        none_found=_l("No domains match"),
-        show_all=_l("Show all domains"),
-    )
+    words = FamilyWords(**words_for("families")[name])
     loss = _l("It stops working, and any user may verify it again.")
     model, form, services, listing = Domain, DomainForm, services, LISTING
     new: ClassVar = {"is_enabled": True, "scheme": "https://"}

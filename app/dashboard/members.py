@@ -1,4 +1,4 @@
-"""Pages of a workspace's members, and of invitations into it.
+"""Pages of a workspace: its members, invitations into it, its creation and deletion.
 
 Who lets somebody in, makes a member owner or removes one is asked for the password again.
 """
@@ -11,15 +11,16 @@ from flask import Response, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from app.accounts import member_invitations, workspaces
-from app.accounts.deletion import membership
-from app.accounts.deletion.workspace import deleted_workspaces, gone_from
+from app.accounts.access import EDITOR, OWNER, ROLES, get_owned
+from app.accounts.deletion import leaving
+from app.accounts.deletion import leaving as deletion
+from app.accounts.deletion.leaving import deleted_workspaces, gone_from
+from app.accounts.forms import DeleteWorkspaceForm, MemberForm, MemberInvitationForm, WorkspaceForm
 from app.accounts.models import User, Workspace, WorkspaceInvitation, WorkspaceMember
-from app.accounts.ownership import get_owned
-from app.accounts.rights import EDITOR, OWNER, ROLES
-from app.accounts.workspace_forms import MemberForm, MemberInvitationForm, WorkspaceForm
 from app.core.database import begin_write
 from app.core.errors import Invalid, RateLimited
 from app.core.extensions import db
+from app.dashboard.auth import reauthentication
 from app.dashboard.auth.access import signed_in_user, submitted_form
 from app.dashboard.auth.reauthentication import reauthenticated
 from app.dashboard.shared import rendering
@@ -34,9 +35,9 @@ from app.web.body import read_list_query
 
 FOLDER = "dashboard/members"
 KINDS = {
-    membership.HANDLERS: _l("Notification handlers"),
-    membership.SUBSCRIPTIONS: _l("Subscriptions"),
-    membership.SHARES: _l("Share addresses"),
+    leaving.HANDLERS: _l("Notification handlers"),
+    leaving.SUBSCRIPTIONS: _l("Subscriptions"),
+    leaving.SHARES: _l("Share addresses"),
 }
 
 
@@ -121,7 +122,7 @@ def revoke(id: int) -> ResponseReturnValue:
 
 
 def makes_owner() -> bool:
-    return "role" in submitted_form() and submitted_form().last("role") == OWNER
+    return submitted_form().text("role") == OWNER
 
 
 def ask_role(id: int) -> ResponseReturnValue:
@@ -149,7 +150,7 @@ def ask_removal(id: int) -> ResponseReturnValue:
         here="workspace",
         heading=_("Remove this member?"),
         member=member,
-        outgoing=membership.outgoing(member.workspace_id, member.user_id),
+        outgoing=leaving.outgoing(member.workspace_id, member.user_id),
         kinds=KINDS,
         kept=kept_kinds(),
     )
@@ -173,7 +174,7 @@ def change_role(id: int) -> ResponseReturnValue:
     begin_write(db.session)
     member = workspaces.get_member(workspace_id(), id)
     try:
-        membership.change_role(member, form.changes.get("role", member.role))
+        leaving.change_role(member, form.changes.get("role", member.role))
     except workspaces.LastOwner as refused:
         return back_with(refused)
     db.session.commit()
@@ -197,7 +198,7 @@ def end(member: WorkspaceMember, message: str, kept: Collection[str] = ()) -> Re
     begin_write(db.session)
     try:
         heir = None if is_own else signed_in_user()
-        membership.remove_member(workspaces.get_member(workspace_id(), member.id), kept, heir)
+        leaving.remove_member(workspaces.get_member(workspace_id(), member.id), kept, heir)
     except workspaces.LastOwner as refused:
         return back_with(refused)
     db.session.commit()
@@ -238,12 +239,82 @@ def ask_join() -> ResponseReturnValue:
 
 @blueprint.post("/join", endpoint="join_write")
 def join() -> ResponseReturnValue:
-    sent = submitted_form()
-    token = str(sent.last("token")) if "token" in sent else ""
     begin_write(db.session)
     user = db.session.get_one(User, signed_in_user().id)
-    member = member_invitations.accept(token, user)
+    member = member_invitations.accept(submitted_form().text("token"), user)
     db.session.commit()
     message = _("You are a member of %(workspace)s.", workspace=member.workspace.name)
     to = url_for("dashboard.links", workspace_in_address=member.workspace_id)
     return rendering.redirect_with(message, to)
+
+
+# --- create, delete and restore workspaces
+
+
+@blueprint.post("/workspaces/new", endpoint="workspaces_new")
+def create_workspace() -> ResponseReturnValue:
+    form = WorkspaceForm(submitted_form(), owner=None)
+    form.require_valid()
+    begin_write(db.session)
+    row = workspaces.create(db.session.get_one(User, signed_in_user().id), form.changes["name"])
+    workspaces.note_created(row)
+    db.session.commit()
+    message = _("The workspace is there. Invite members to it.")
+    return rendering.redirect_with(message, page_of(row))
+
+
+def page_of(row: Workspace) -> str:
+    return url_for("dashboard.workspace", workspace_in_address=row.id)
+
+
+@blueprint.get("/workspace/delete", endpoint="workspace_delete")
+def ask_delete_workspace() -> ResponseReturnValue:
+    return delete_page(DeleteWorkspaceForm(None, owner=this_one()))
+
+
+def this_one() -> Workspace:
+    return db.session.get_one(Workspace, workspace_id())
+
+
+def delete_page(form: DeleteWorkspaceForm, problem: str = "", status: int = 200) -> Response:
+    return rendering.render_page(
+        f"{FOLDER}/page_of.html",
+        f"{FOLDER}/_delete.html",
+        status=status,
+        here="workspace",
+        workspace=form.owner,
+        form=form,
+        problem=problem,
+        heading=_("Delete this workspace?"),
+    )
+
+
+@blueprint.post("/workspace/delete", endpoint="workspace_delete_write")
+def delete_workspace() -> ResponseReturnValue:
+    """Delete the workspace. Needs its name and the password: an open session is not enough."""
+    form = DeleteWorkspaceForm(submitted_form(), owner=this_one())
+    reauthentication.validate_with_password(form, "own_password")
+    if form.problems:
+        return delete_page(form, status=reauthentication.status_of_proof(form))
+    begin_write(db.session)
+    try:
+        row = deletion.delete_workspace(current_access())
+    except deletion.OnlyWorkspace as refused:
+        db.session.rollback()
+        return delete_page(form, refused.errors[0].title, 409)
+    until = deletion.gone_from(row)
+    message = _(
+        "%(name)s is deleted. Until %(until)s its owners can restore it.",
+        name=row.name,
+        until=f"{until:%Y-%m-%d}",
+    )
+    db.session.commit()
+    return rendering.leave_page(message, "/dashboard/")
+
+
+@blueprint.post("/workspaces/<int:id>/restore", endpoint="workspaces_restore")
+def restore_workspace(id: int) -> ResponseReturnValue:
+    begin_write(db.session)
+    row = deletion.restore_workspace(db.session.get_one(User, signed_in_user().id), id)
+    db.session.commit()
+    return rendering.redirect_with(_("%(name)s is restored.", name=row.name), page_of(row))

@@ -8,17 +8,17 @@ from typing import Any
 from sqlalchemy import case, func, select
 
 from app.core.extensions import db
-from app.dashboard.links.script_notes import boxed, pixel_notes
+from app.dashboard.links.choices import boxed, pixel_notes
 from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords, crud_route
 from app.dashboard.shared.list_params import Control
+from app.dashboard.shared.words import words_for
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
 from app.links.models import Link, link_pixel
 from app.pixels import services
-from app.pixels.forms import PixelForm
-from app.pixels.lists import LISTING
 from app.pixels.models import Pixel
 from app.pixels.provider import all_providers
+from app.pixels.services import LISTING, PixelForm
 
 
 @crud_route("/pixels/", "list")
@@ -32,14 +32,7 @@ class PixelViews(CrudViews):
     title = _l("Pixels")
     intro = _l("Tracking identifiers of providers, stored once and used on any link.")
     search_hint = _l("Search by name or identifier")
-    words = FamilyWords(
-        create=_l("Create pixel"),
-        edit=_l("Edit pixel"),
-        delete=_l("Delete pixel"),
-        ask_delete=_l("Delete this pixel?"),
-        none_found=_l("No pixels match"),
-        show_all=_l("Show all pixels"),
-    )
+    words = FamilyWords(**words_for("families")[name])
     is_kept = True
     loss = _l("It is removed from every link that uses it. Their short links keep working.")
     model, form, services, listing = Pixel, PixelForm, services, LISTING

@@ -32,7 +32,7 @@ from app.input.listing import Listing, find_page
 from app.links import services as link_services
 from app.links.forms import RestoreForm
 from app.links.models import Link
-from app.links.trash_purge import empty_trash
+from app.links.removal import empty_trash
 from app.notifications import services as handler_services
 from app.pixels import services as pixel_services
 from app.trash import services
@@ -87,10 +87,7 @@ LINK = Link.__tablename__
 
 
 def render_page(name: str, status: int = 200, **context: Any) -> Response:
-    whole = "dashboard/trash/list.html" if name == "list" else "dashboard/trash/page.html"
-    return rendering.render_page(
-        whole, f"dashboard/trash/_{name}.html", status=status, here="trash", **context
-    )
+    return rendering.render_in("dashboard/trash", name, status, here="trash", **context)
 
 
 @blueprint.get("/trash/", endpoint="trash")
@@ -249,8 +246,9 @@ def empty() -> ResponseReturnValue:
 
 
 def done(message: str) -> ResponseReturnValue:
-    if not rendering.is_fragment():
-        return rendering.redirect_with(message, url_for("dashboard.trash"))
     parameters = list_params.of_current_page(url_for("dashboard.trash"))
-    part = render_template("dashboard/trash/_list.html", in_dialog=True, **listed(parameters))
-    return rendering.swap_part(message, part, "#results", "innerHTML")
+    return rendering.show_list(
+        message,
+        url_for("dashboard.trash"),
+        lambda: render_template("dashboard/trash/_list.html", in_dialog=True, **listed(parameters)),
+    )

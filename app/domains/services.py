@@ -1,8 +1,9 @@
-"""Creation, changes, deletion and verification of domains, and which user holds a host."""
+"""Creation, changes, deletion, verification and lists of domains, and which user holds a host."""
 
 # see docs/decisions/2026-11-21-domains.md
 from __future__ import annotations
 
+import datetime as dt
 import secrets
 from collections import defaultdict
 from collections.abc import Collection, Sequence
@@ -20,10 +21,13 @@ from app.core.database import reread
 from app.core.errors import FieldError, Invalid, ResourceInUse
 from app.core.extensions import db
 from app.domains.hosts import glance, name_of
-from app.domains.lapses import is_held
 from app.domains.models import Domain
 from app.events.drafts import record_move
 from app.i18n.messages import lazy_gettext as _l
+from app.input.listing import Listing, contains
+from app.input.parsers import parse_boolean
+
+LAPSED = dt.timedelta(days=14)  # without a proof
 
 
 def create(access: Access, changes: dict[str, Any]) -> Domain:
@@ -162,3 +166,24 @@ def seen_as_anothers(domains: Sequence[Domain]) -> set[int]:
     for host, owner in db.session.execute(query).all() if domains else ():
         owners[glance(host)].add(owner)
     return {one.id for one in domains if owners.get(glance(one.host), set()) - {one.workspace_id}}
+
+
+LISTING = Listing(
+    model=Domain,
+    filters={
+        "search": lambda text, params: contains(text, Domain.host),  # noqa: ARG005
+        "is_enabled": lambda text, params: Domain.is_enabled.is_(parse_boolean(text)),  # noqa: ARG005
+        "is_verified": lambda text, params: Domain.is_verified.is_(parse_boolean(text)),  # noqa: ARG005
+    },
+    orders={
+        "domain_id": Domain.id,
+        "datetime": Domain.datetime,
+        "last_datetime": Domain.last_datetime,
+        "host": Domain.host,
+    },
+)
+
+
+def is_held() -> ColumnElement[bool]:
+    """Whether a verified domain is held: no other user can verify its host."""
+    return or_(Domain.unproven_since.is_(None), Domain.unproven_since > now() - LAPSED)

@@ -1,26 +1,71 @@
-"""Verification of domains: looks for a proof in the DNS and on the host itself, by outbound requests."""
+"""Verification of domains: looks for a proof in the DNS and on the host itself, by outbound requests.
+
+A proof is a TXT record, which only the holder of the name can set, or a file at a well-known path, which
+contains nothing but the token. Waypost itself never serves that path: a host that points here does not show
+which of our users runs its DNS.
+
+Proofs are checked daily. Visitors notice nothing of a missing one: many owners remove the record once the
+domain is verified. But the host may have a new holder, so after two weeks without a proof another user can
+verify it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import datetime as dt
+from collections.abc import Callable, Collection, Iterable, Sequence
 from math import ceil
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
-from app.accounts.access import Access
-from app.accounts.ownership import get_owned
+from sqlalchemy import Table, func, select, update
+from sqlalchemy.orm import Session
+
+from app.accounts.access import Access, get_owned
+from app.core.clock import now
 from app.core.database import begin_write
 from app.core.errors import FieldError, RateLimited
 from app.core.extensions import db
 from app.domains import services
+from app.domains.hosts import name_of
 from app.domains.models import Domain
-from app.domains.proofs import Proofs, is_file, is_in_records, proofs
 from app.i18n.messages import lazy_gettext as _l
 from app.i18n.messages import lazy_ngettext
 from app.net import http as net_http
 from app.net.networks import Network
 from app.rate_limit.limiter import at_most
 from app.web import application
-from app.web.rate_limits import rate_limiter
+from app.web.application import rate_limiter
+
+LABEL = "_waypost"
+VALUE = "waypost-verification="
+PATH = "/.well-known/waypost"
+
+
+class Proofs(NamedTuple):
+    """Where either proof is looked for, and what it must contain."""
+
+    txt_name: str
+    txt_value: str
+    file_url: str
+    file_content: str
+
+
+def proofs(domain: Domain) -> Proofs:
+    return Proofs(
+        txt_name=f"{LABEL}.{name_of(domain.host)}",
+        txt_value=f"{VALUE}{domain.token}",
+        file_url=f"{domain.scheme}{domain.host}{PATH}",
+        file_content=domain.token,
+    )
+
+
+def is_in_records(wanted: Proofs, records: Iterable[str]) -> bool:
+    return wanted.txt_value in {record.strip() for record in records}
+
+
+def is_file(wanted: Proofs, status: int, body: bytes) -> bool:
+    """Whether the body is exactly the token. A page that echoes its request proves nothing."""
+    return status == 200 and body.strip() == wanted.file_content.encode()
+
 
 SECONDS = 5.0  # for each of the two methods: a request is waiting
 LIMIT = 1024
@@ -118,3 +163,39 @@ def in_file(wanted: Proofs, allowed: Sequence[Network]) -> tuple[bool, str]:
     if answer.status == 200:
         return False, _l("There is a page at this address, but it is not the token alone.")
     return False, _l("The host answers this address with %(status)s.", status=answer.status)
+
+
+EVERY = dt.timedelta(days=1)
+WARNED = dt.timedelta(days=3)  # in a row
+DOMAINS = cast("Table", Domain.__table__)  # past the ORM, whose listeners would invalidate compiled links
+
+
+def due(session: Session, most: int, without: Collection[int] = ()) -> list[Domain]:
+    """Verified domains that were not checked for a day, `most` at most.
+
+    Owners take turns; of each owner the domain that was checked longest ago comes first.
+    """
+    last = func.coalesce(Domain.checked_datetime, Domain.datetime)
+    turn = func.row_number().over(partition_by=Domain.workspace_id, order_by=(last, Domain.id))
+    wanted = Domain.is_verified, last <= now() - EVERY, Domain.id.not_in(without)
+    return list(session.scalars(select(Domain).where(*wanted).order_by(turn, last, Domain.id).limit(most)))
+
+
+def note(session: Session, domain_id: int, token: str, *, is_there: bool | None) -> None:
+    """Store the result of a check. `is_there` None: it had none, and only its time is stored. Commits."""
+    begin_write(session)
+    values: dict[str, object] = {"checked_datetime": now()}
+    if is_there is not None:
+        since = session.scalar(select(Domain.unproven_since).where(Domain.id == domain_id))
+        values["unproven_since"] = None if is_there else since or now()
+    # if the host was changed meanwhile, so was the token, and this result is not about it
+    session.execute(
+        update(DOMAINS).where(DOMAINS.c.id == domain_id, DOMAINS.c.token == token).values(**values)
+    )
+    session.commit()
+
+
+def is_warned(domain: Domain) -> bool:
+    """Whether its owner is warned that the proof is missing."""
+    since = domain.unproven_since
+    return bool(domain.is_verified and since and since <= now() - WARNED)

@@ -23,8 +23,7 @@ from app.http_server.pauses import Pauses
 from app.http_server.pools import Pool, RequestJob
 from app.operations.listening import each_connection
 from app.redirects.compiled_link import start_message
-from app.web.paths import OWNERS, first_segment
-from app.web.reserved_paths import is_reserved
+from app.web.paths import OWNERS, first_segment, is_reserved
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication, WSGIEnvironment

@@ -22,8 +22,7 @@ from app.public import answers, csp
 from app.redirects.visitor import LONGEST_LANGUAGES, languages
 from app.redirects.wsgi import Front
 from app.web import security_headers
-from app.web.errors import ErrorAnswer
-from app.web.json_errors import PROBLEM, described
+from app.web.errors import PROBLEM, ErrorAnswer, described
 from app.web.request_log import request_id_of
 from app.web.security_headers import HSTS
 

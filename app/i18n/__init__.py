@@ -1,4 +1,4 @@
-"""Translation: the reader's language, with its numbers and dates.
+"""Translation: the reader's language, with its numbers and dates, and the messages of the scripts.
 
 The code holds the English texts as message ids. Every other language is one catalogue beside this module, for
 the dashboard, visitors' pages, mails and chats. The API stays English.
@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from functools import lru_cache
+from collections.abc import Iterator, Mapping
+from functools import cache, lru_cache
+from pathlib import Path
 
 from babel import Locale
 from babel.dates import format_date, format_datetime
+from babel.messages.extract import extract_from_file
 from babel.numbers import format_decimal, format_percent
 from flask import Flask
 from flask_babel import get_locale
 
-from app.i18n.languages import DEFAULT
-from app.i18n.scripts import script_messages
+from app.i18n.languages import DEFAULT, translations
 
 DAY = {"de": "d."}  # of a month, where a language writes more than the number
 
@@ -73,3 +75,38 @@ def dated(moment: dt.date, pattern: str) -> str:
 def dated_in(tag: str, moment: dt.date, pattern: str) -> str:
     found = format_datetime if isinstance(moment, dt.datetime) else format_date
     return found(moment, re.sub(r"\bd\b", DAY.get(tag, "d"), pattern), locale=tag)
+
+
+SCRIPTS = Path(__file__).parent.parent / "static"
+# every plural form of a language is that of one of these numbers; French and Spanish have one for millions
+SAMPLES = (*range(101), 1_000_000)
+
+Texts = Mapping[str, str | Mapping[str, str]]
+
+
+def script_messages() -> Texts:
+    """Each translation by its English text, of one with plural forms by their names for `Intl.PluralRules`.
+
+    Empty for English, which the scripts hold themselves.
+    """
+    tag = str(get_locale() or DEFAULT)
+    return {} if tag == DEFAULT else messages_in(tag)
+
+
+@cache
+def messages_in(tag: str) -> Texts:
+    found = translations(tag)
+    form = Locale.parse(tag).plural_form
+    return {
+        one: {form(number): found.ngettext(one, many, number) for number in SAMPLES}
+        if many
+        else found.gettext(one)
+        for one, many in extracted()
+    }
+
+
+def extracted() -> Iterator[tuple[str, str]]:
+    """Each message of the scripts with its plural, "" where it has none."""
+    for script in sorted(SCRIPTS.glob("*.js")):
+        for _, message, _, _ in extract_from_file("javascript", script):
+            yield (message[0], message[1]) if isinstance(message, tuple) else (message, "")

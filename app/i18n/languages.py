@@ -1,14 +1,17 @@
-"""The languages that have a catalogue, and what each of them covers."""
+"""The languages that have a catalogue, what each of them covers, and the language of texts for one reader."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
 from babel import Locale
 from babel.support import NullTranslations, Translations
+from flask import Flask, has_app_context
+from flask_babel import Babel, force_locale
 
 HERE = Path(__file__).parent
 DEFAULT = "en"
@@ -49,3 +52,24 @@ def first_of(offered: Iterable[str], wished: Iterable[str | None]) -> str:
     known = set(offered)
     primary = (tag.partition("-")[0].lower() for tag in wished if tag)
     return next((tag for tag in primary if tag in known), DEFAULT)
+
+
+@contextmanager
+def in_language(tag: str) -> Iterator[None]:
+    """Words all messages within this context in a language; in English where it has no whole catalogue.
+
+    The worker's threads have no application, and without one no language could be forced.
+    """
+    with ExitStack() as stack:
+        if not has_app_context():
+            stack.enter_context(bare_application().app_context())
+        stack.enter_context(force_locale(locale_of(tag if tag in dashboard_languages() else DEFAULT)))
+        yield
+
+
+@cache
+def bare_application() -> Flask:
+    """An application that knows of languages and nothing else."""
+    app = Flask(__name__, static_folder=None)
+    Babel(app, configure_jinja=False)
+    return app

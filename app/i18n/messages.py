@@ -2,11 +2,12 @@
 
 A lazy message is worded where it is shown: constants are evaluated before there is a reader, and an error
 goes to the API in English, to a page in its reader's language. What people typed is only ever a value of a
-slot, never a message.
+slot, never a message. In the database a message is the English text with its values, worded where it is read.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -115,7 +116,57 @@ def lazy_digits(number: float) -> str:
     return lazy(digits, number)
 
 
+# keys of tables of words whose values are no messages
+CODES = {"icon", "tone", "sign", "endpoint", "act", "key"}
+
+
+def worded(value: Any) -> Any:
+    """A table of words, as from a TOML file, with each text as a lazy message."""
+    if isinstance(value, dict):
+        return {name: one if name in CODES else worded(one) for name, one in value.items()}
+    return [worded(one) for one in value] if isinstance(value, list) else lazy_gettext(value)
+
+
 def in_english(text: object) -> str:
     """A text for programs, logs and operators."""
     with force_locale(DEFAULT):
         return str(text)
+
+
+FUNCTIONS: Mapping[str, Callable[..., str]] = {
+    function.__name__: function for function in (gettext, ngettext, digits, str)
+}
+BEGINNING = '{"say": '  # of a stored message; any other text is stored as it is
+
+
+def pack(text: object) -> str:
+    """A text as it is stored."""
+    if not isinstance(text, LazyMessage) and str(text).startswith(BEGINNING):
+        text = LazyMessage(str, text)  # another program's text, that would be taken for a message
+    return json.dumps(described(text), ensure_ascii=False) if isinstance(text, LazyMessage) else str(text)
+
+
+def described(value: object) -> Any:
+    if isinstance(value, LazyMessage):
+        function, args, values = value.parts
+        return {
+            "say": function.__name__,
+            "args": [*map(described, args)],
+            "values": {name: described(each) for name, each in values.items()},
+        }
+    return value if isinstance(value, int | float) else str(value)
+
+
+def unpack(stored: str) -> str:
+    """The text that was stored: a lazy message again, if it was one."""
+    if not stored.startswith(BEGINNING):
+        return stored
+    found: str = restored(json.loads(stored))
+    return found
+
+
+def restored(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    values = {name: restored(each) for name, each in value["values"].items()}
+    return lazy(FUNCTIONS[value["say"]], *map(restored, value["args"]), **values)

@@ -22,10 +22,9 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import ColumnElement, delete, func, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
-from app.accounts.access import Access
+from app.accounts.access import Access, may
 from app.accounts.models import ApiKey, Passkey, User, UserSession
 from app.accounts.oidc.models import OidcIdentity
-from app.accounts.rights import may
 from app.accounts.workspaces import access_of
 from app.analytics import export, statistics
 from app.analytics.dimensions import TYPES

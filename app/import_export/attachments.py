@@ -32,8 +32,8 @@ from app.notifications.forms import HandlerForm
 from app.notifications.models import NotificationHandler
 from app.notifications.transport import all_transports
 from app.pixels import services as pixels
-from app.pixels.forms import PixelForm
 from app.pixels.models import Pixel
+from app.pixels.services import PixelForm
 
 Ids = Mapping[Name, Sequence[int]]
 Description = Mapping[str, Any]  # of a handler, as a file has it

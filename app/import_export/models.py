@@ -12,7 +12,7 @@ from sqlalchemy.types import TypeDecorator
 from app.core.clock import now
 from app.core.database import Id, LongMessageText, PersonalRow, UtcDateTime
 from app.core.extensions import db
-from app.i18n.stored import pack, unpack
+from app.i18n.messages import pack, unpack
 
 MAX_SHOWN_ALIAS = 300  # characters
 UNFINISHED = ("new", "checking", "checked", "taking")  # states of imports

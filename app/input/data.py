@@ -71,6 +71,11 @@ class RequestData:
         """The value of a scalar: the last one sent wins."""
         return self._last[name]
 
+    def text(self, name: str) -> str:
+        """The text of a scalar; "" where none was sent, or a file."""
+        found = self._last.get(name)
+        return found if isinstance(found, str) else ""
+
     def members(self, name: str) -> list[tuple[int, Value]]:
         """The members of an array by index, without empty ones. Of an index sent twice the last wins."""
         return [(index, value) for index, value in self._sorted(name) if value != ""]

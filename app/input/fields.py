@@ -137,6 +137,18 @@ class PatternField(TextField):
         return text
 
 
+class ColorField(PatternField):
+    """A colour as `#rrggbb`, kept in lower case."""
+
+    def __init__(self, label: str = "", **options: Any) -> None:
+        super().__init__(
+            label, pattern="#[0-9A-Fa-f]{6}", problem=_l("This must be a colour like #4263eb."), **options
+        )
+
+    def parse(self, text: str) -> str:
+        return super().parse(text).lower()
+
+
 class FlagField(SentField):
     """True or false in the words that `parsers.parse_boolean` reads. The empty string is false."""
 

@@ -19,7 +19,7 @@ from app.core.clock import format_utc, now
 from app.core.config import Settings
 from app.core.database import AnySession, UtcDateTime, begin_write
 from app.core.extensions import db
-from app.i18n.in_language import in_language
+from app.i18n.languages import in_language
 from app.i18n.messages import gettext as _
 from app.i18n.messages import gettext_noop as _noop
 from app.notifications import system_email

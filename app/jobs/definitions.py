@@ -5,9 +5,11 @@ from __future__ import annotations
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from app.accounts import resets, sessions, sign_in_links
+from app.accounts import sessions
 from app.accounts.deletion import purging
+from app.accounts.models import PasswordReset, SignInLink
 from app.accounts.oidc import used_values
+from app.accounts.one_time_addresses import sweep
 from app.audit.services import delete_old_entries
 from app.core.config import Settings
 from app.events.subscriptions import ending
@@ -19,7 +21,7 @@ from app.jobs.retention import forget_deliveries, forget_mails, forget_redeemed_
 from app.jobs.schedule import Scheduled
 from app.links.favicons import remove_unused
 from app.links.orphan_uploads import remove_strays
-from app.links.trash_purge import purge
+from app.links.removal import purge
 
 
 def empty_trash(session: Session, _settings: Settings) -> None:
@@ -32,8 +34,8 @@ TABLE: tuple[Scheduled, ...] = (
     Scheduled("trash", "*/10 * * * *", empty_trash),
     Scheduled("deleted users", "17 * * * *", purging.purge),
     Scheduled("sessions that are over", "33 * * * *", lambda session, _settings: sessions.sweep(session)),
-    Scheduled("forgotten passwords", "34 * * * *", lambda session, _settings: resets.sweep(session)),
-    Scheduled("sign-in links", "35 * * * *", lambda session, _settings: sign_in_links.sweep(session)),
+    Scheduled("forgotten passwords", "34 * * * *", lambda session, _settings: sweep(session, PasswordReset)),
+    Scheduled("sign-in links", "35 * * * *", lambda session, _settings: sweep(session, SignInLink)),
     Scheduled("used values", "36 * * * *", lambda session, _settings: used_values.sweep(session)),
     Scheduled(
         "tables taken in",

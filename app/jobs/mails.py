@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from app.accounts import resets
-from app.accounts.models import PasswordRequest, User, Workspace
+from app.accounts import one_time_addresses
+from app.accounts.models import PasswordRequest, PasswordReset, User, Workspace
 from app.audit.services import record
 from app.core.clock import now
 from app.core.config import Settings
@@ -104,10 +104,12 @@ def answer_some(session: Session, settings: Settings, ids: Sequence[int]) -> Non
     begin_write(session)
     mine = PasswordRequest.id.in_(ids)
     taken = delete(PasswordRequest).where(mine).returning(PasswordRequest.email, PasswordRequest.datetime)
-    oldest = now() - resets.GOOD_FOR  # older requests waited while no worker ran, and were given up
+    oldest = (
+        now() - one_time_addresses.LIFETIMES[PasswordReset]
+    )  # older requests waited while no worker ran, and were given up
     wanted = {email for email, moment in session.execute(taken).all() if moment > oldest}
     for user in session.scalars(select(User).where(User.email.in_(wanted))).all():
         if user.is_active:
-            SecurityMail(session, settings).new_password(user, resets.ask(session, user))
+            SecurityMail(session, settings).new_password(user, one_time_addresses.make_reset(session, user))
             record(session, "password.reset_requested", account=user)
     session.commit()

@@ -10,8 +10,8 @@ from sqlalchemy.orm import Session
 from app.core.clock import now
 from app.core.config import Settings
 from app.core.error_boundary import ErrorBoundary
-from app.domains import lapses, verification
-from app.domains.proofs import Proofs, proofs
+from app.domains import verification
+from app.domains.verification import Proofs, proofs
 from app.geo import update as geo_update
 from app.geo.lookup import database_path
 from app.jobs.fair_pool import run_fairly
@@ -34,7 +34,7 @@ check_errors = ErrorBoundary(
     max_seconds=destination_checks.USUAL.total_seconds(),
 )
 proof_errors = ErrorBoundary(
-    "proofs of domains", first_seconds=3600.0, max_seconds=lapses.EVERY.total_seconds()
+    "proofs of domains", first_seconds=3600.0, max_seconds=verification.EVERY.total_seconds()
 )
 
 
@@ -78,13 +78,13 @@ def check_proofs(session: Session, settings: Settings) -> None:
 
     for check, future in run_fairly(due_proofs(session), ask, seconds=PROOF_SECONDS):
         with proof_errors.attempt(check.id):
-            lapses.note(session, check.id, check.proofs.file_content, is_there=future.result())
+            verification.note(session, check.id, check.proofs.file_content, is_there=future.result())
         session.rollback()
 
 
 def due_proofs(session: Session) -> list[ProofCheck]:
     found = []
-    for domain in lapses.due(session, MAX_PROOFS, without=proof_errors.backed_off(int)):
+    for domain in verification.due(session, MAX_PROOFS, without=proof_errors.backed_off(int)):
         with proof_errors.attempt(domain.id):
             found.append(ProofCheck(domain.id, domain.workspace_id, domain.host, proofs(domain)))
     session.rollback()

@@ -24,7 +24,7 @@ from app.core.error_boundary import ErrorBoundary
 from app.core.leases import precise_now
 from app.links.clicks import clicks_of
 from app.links.models import Link, link_notification_handler
-from app.links.notification_dispatch import described
+from app.links.schedule_events import described
 from app.notifications.event_types import told_types
 from app.notifications.events import REPORT
 from app.notifications.models import NotificationHandler, Report

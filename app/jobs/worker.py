@@ -41,8 +41,7 @@ from app.jobs.subprocesses import Archiver, Importer
 from app.journal.daily_salt import sweep_keys
 from app.journal.segments import directory_of, list_segments
 from app.links.clicks import ClickCopies
-from app.links.notification_dispatch import tell
-from app.links.schedule_events import tell_moments
+from app.links.schedule_events import tell, tell_moments
 from app.notifications.sender import Sender
 from app.notifications.site import site_of
 from app.rate_limit.limiter import RateLimiter

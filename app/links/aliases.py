@@ -23,7 +23,7 @@ from app.core.extensions import db
 from app.i18n.messages import lazy_gettext as _l
 from app.input.parsers import Rejected
 from app.links.models import Alias, Link
-from app.web.reserved_paths import is_reserved
+from app.web.paths import is_reserved
 
 TABLE: Table = Alias.__table__  # past the ORM, which makes an insert thrice as slow
 

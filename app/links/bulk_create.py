@@ -12,7 +12,7 @@ from app.accounts.access import Access
 from app.core.extensions import db
 from app.links import uploads
 from app.links.aliases import claim_random, claim_those_free, key_of, random_alias
-from app.links.favicon_requests import request_icons
+from app.links.favicons import request_icons
 from app.links.history import PICTURES, note
 from app.links.insertion import insert_links
 from app.links.models import Link

@@ -1,15 +1,20 @@
-"""Bulk edit: one change of many links, and the reason for each link that stays as it was."""
+"""Bulk edit: one change of many links, and the reason for each link that stays as it was; preview and undo.
 
+A preview stores nothing. An undo takes a bulk change back as one: each of its links gets back what that
+change replaced. A link that was changed elsewhere since, in the same fields, stays as it is.
+"""
+
+# see docs/decisions/2026-11-24-bulk-changes-undone-as-one.md
 # see docs/decisions/2026-11-21-many-links-together.md
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import Select, func, select
+from sqlalchemy.orm import joinedload, selectinload
 
-from app.accounts.access import Access
-from app.accounts.ownership import get_owned
+from app.accounts.access import Access, get_owned
 from app.core.database import begin_write, reread
 from app.core.encryption import UnreadableSecret
 from app.core.errors import FieldError, Invalid, NotFound, WaypostError
@@ -17,8 +22,9 @@ from app.core.extensions import db
 from app.i18n.messages import lazy_gettext as _l
 from app.links import services, uploads
 from app.links.bulk_forms import MAX_TAGS
-from app.links.history import changed_values
+from app.links.history import UNREADABLE, Fields, as_changes, changed_values, fields_of
 from app.links.models import Link, LinkChange
+from app.links.replacement import Replaced
 
 # links in one transaction: visitors of limited links wait for its end
 BATCH_SIZE = 20
@@ -157,3 +163,103 @@ def still_there(access: Access, ids: Sequence[int]) -> dict[int, Link]:
     """The user's links with these ids that still exist, to describe them in messages."""
     found = db.session.scalars(select(Link).where(Link.workspace_id == access.workspace_id, Link.id.in_(ids)))
     return {link.id: link for link in found}
+
+
+# --- preview
+
+
+PREVIEW_BATCH_SIZE = 200
+
+
+class LinkPreview(NamedTuple):
+    """What a bulk edit would do with one link.
+
+    `fields`: field → [before, after], as the history records it. `replaced`: each destination in which text
+    is replaced. `problem`: why the link stays as it is, "" where nothing is wrong.
+    """
+
+    link: Link
+    fields: Mapping[str, Sequence[Any]]
+    replaced: Sequence[Replaced]
+    problem: str
+
+    @property
+    def lost_targeting(self) -> str | None:
+        """The targeting type that the link has and would lose."""
+        before, after = self.fields.get("targeting_type", (None, None))
+        lost: str | None = before if before != after else None
+        return lost
+
+
+def preview(access: Access, ids: Sequence[int], asked: Mapping[str, Any]) -> list[LinkPreview]:
+    """The previews of these links by rising id. Those that are gone meanwhile are left out."""
+    query = select(Link).where(Link.workspace_id == access.workspace_id, Link.id.in_(ids)).order_by(Link.id)
+    query = query.options(joinedload(Link.domain))
+    for name, rows in (("tags", Link.tag_rows), ("pixels", Link.pixels), ("handlers", Link.handlers)):
+        if asked.keys() & {f"add_{name}", f"remove_{name}"}:
+            query = query.options(selectinload(rows))
+    return [preview_of(link, asked) for link in db.session.scalars(query)]
+
+
+def preview_of(link: Link, asked: Mapping[str, Any]) -> LinkPreview:
+    replaced = list(asked["replacement"].replaced(link)) if "replacement" in asked else []
+    try:
+        return LinkPreview(link, changed_values(link, changes_of(link, asked)), replaced, "")
+    except WaypostError as error:
+        return LinkPreview(link, {}, replaced, " ".join(str(one.title) for one in error.errors))
+
+
+# --- undo
+
+
+UNDOABLE = ("changed", "reverted")
+CHANGED_SINCE_THEN = _l("It was changed since.")
+
+
+def find_undoable(workspace_id: int, batch: str, after: int, most: int) -> Sequence[int]:
+    """The first `most` links above `after` that this change has changed."""
+    found = select(LinkChange.link_id).where(LinkChange.batch == batch, LinkChange.link_id > after)
+    return db.session.scalars(
+        mine(found, workspace_id).distinct().order_by(LinkChange.link_id).limit(most)
+    ).all()
+
+
+def count_links(workspace_id: int, batches: Iterable[str]) -> Mapping[str, int]:
+    """How many links each of these changes has changed."""
+    found = select(LinkChange.batch, func.count(LinkChange.link_id.distinct()))
+    counted = mine(found.where(LinkChange.batch.in_(set(batches))), workspace_id).group_by(LinkChange.batch)
+    return dict(db.session.execute(counted).all())
+
+
+def mine(found: Select[*tuple[Any, ...]], workspace_id: int) -> Select[*tuple[Any, ...]]:
+    return found.where(LinkChange.workspace_id == workspace_id, LinkChange.kind.in_(UNDOABLE))
+
+
+def undo(batch: str) -> Callable[[Link], None]:
+    """What undoes the change of one link. It raises Invalid where that would overwrite a later change."""
+
+    def undo_one(link: Link) -> None:
+        reread(db.session, link)
+        before, after = values_around(link, batch)
+        now = fields_of(link, before)
+        if all(now.get(name) == value for name, value in before.items()):
+            return
+        if any(now.get(name) != value for name, value in after.items()):
+            raise Invalid(FieldError(CHANGED_SINCE_THEN, "changed_since"))
+        services.update(link, as_changes(link, before), "reverted")
+
+    return undo_one
+
+
+def values_around(link: Link, batch: str) -> tuple[Fields, Fields]:
+    """The values of the changed fields before and after the bulk change."""
+    own = select(LinkChange).where(LinkChange.link_id == link.id, LinkChange.batch == batch)
+    before: Fields = {}
+    after: Fields = {}
+    for change in db.session.scalars(mine(own, link.workspace_id).order_by(LinkChange.id)):
+        if isinstance(change.fields, UnreadableSecret):
+            raise Invalid(FieldError(UNREADABLE, "unreadable"))
+        for name, (old, new) in change.fields.items():
+            before.setdefault(name, old)
+            after[name] = new
+    return before, after

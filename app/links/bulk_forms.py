@@ -1,9 +1,15 @@
-"""The form of a bulk edit: what to change in each of many links."""
+"""The form of a bulk edit: what to change in each of many links, and how their targeting changes.
+
+Targeting is set, cleared, or single pairs are added, replaced or removed.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from app.core.errors import FieldError, Invalid
 from app.i18n.messages import lazy_gettext as _l
 from app.input.forms import (
     ChoiceField,
@@ -14,17 +20,95 @@ from app.input.forms import (
     ResourceForm,
     TextField,
 )
-from app.links import bulk_targeting
-from app.links.bulk_targeting import TargetingEdit
 from app.links.destination import MAX_URL_LENGTH, OWN_ADDRESS, DestinationRules
 from app.links.fields import DestinationField, PairsField, TagsField
 from app.links.forms import PAIRS
+from app.links.models import Link
 from app.links.replacement import PLACES, Replacement
 from app.links.schema import SETTINGS
-from app.links.targeting import TYPES
+from app.links.targeting import MAX_PAIRS, TYPES, normalize
 from app.notifications.models import NotificationHandler
 from app.pixels.models import Pixel
 from app.projects.models import Project
+
+ACTIONS = {
+    "set": _l("Set on all"),
+    "put": _l("Add or replace lines"),
+    "remove": _l("Remove lines"),
+    "clear": _l("Clear"),
+}
+Pairs = Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class TargetingEdit:
+    """What to do with the targeting of each link. `clear` needs no type and no pairs.
+
+    To remove lines, one half of a pair is enough: "" is any.
+    """
+
+    action: str
+    type_: str | None = None
+    pairs: Pairs = ()
+
+    def changes_of(self, link: Link) -> dict[str, Any]:
+        """The changes for `services.update`. Raises Invalid where this link can't be changed so."""
+        match self.action:
+            case "set":
+                return {"targeting_type": self.type_, "targeting": [list(pair) for pair in self.pairs]}
+            case "put":
+                return self.with_pairs(link)
+            case "remove":
+                return self.without_pairs(link)
+        return {"targeting_type": None, "targeting": []}
+
+    def with_pairs(self, link: Link) -> dict[str, Any]:
+        if link.targeting_type not in (None, self.type_):
+            label = TYPES[link.targeting_type].label if link.targeting_type in TYPES else link.targeting_type
+            raise Invalid(
+                FieldError(
+                    _l("It has another targeting: %(type)s. “Set on all” would replace it.", type=label),
+                    "targeting",
+                    "targeting_type",
+                )
+            )
+        found = [list(pair) for pair in link.targeting or () if link.targeting_type]
+        for pair in self.pairs:
+            at = next((i for i, other in enumerate(found) if self.is_same(pair, other)), len(found))
+            found[at : at + 1] = [list(pair)]
+        if len(found) > MAX_PAIRS:
+            raise Invalid(
+                FieldError(
+                    _l(
+                        "It would have %(number)s targeting lines; the limit is %(most)s.",
+                        number=len(found),
+                        most=MAX_PAIRS,
+                    ),
+                    "too_many",
+                    "targeting",
+                )
+            )
+        return {"targeting_type": self.type_, "targeting": found}
+
+    def is_same(self, pair: Sequence[str], other: Sequence[str]) -> bool:
+        """Whether one line takes the other's place: by its key, or where keys are weights its destination."""
+        if TYPES[str(self.type_)].matcher is None:
+            return pair[1] == other[1]
+        return normalize(pair[0]) == normalize(other[0])
+
+    def without_pairs(self, link: Link) -> dict[str, Any]:
+        if link.targeting_type != self.type_:
+            return {}
+        left = [list(pair) for pair in link.targeting if not any(fits(pair, one) for one in self.pairs)]
+        if len(left) == len(link.targeting):
+            return {}
+        return {"targeting_type": self.type_ if left else None, "targeting": left}
+
+
+def fits(pair: Sequence[str], wanted: Sequence[str]) -> bool:
+    key, to = wanted
+    return (not key or normalize(key) == normalize(pair[0])) and (not to or to == pair[1])
+
 
 MAX_TAGS = 20
 # settings of one text each, with the setting's own field and another one that says what to do with it
@@ -57,7 +141,7 @@ class ManyForm(ResourceForm):
     start_date = DateTimeField(_l("Start"))
     end_date = DateTimeField(_l("End"))
 
-    targeting_action = ChoiceField(_l("Targeting"), choices=bulk_targeting.ACTIONS)
+    targeting_action = ChoiceField(_l("Targeting"), choices=ACTIONS)
     find = TextField(_l("Find"), most=MAX_URL_LENGTH)
     replace = TextField(_l("Replace with"), most=MAX_URL_LENGTH)
     ignore_case = FlagField(_l("Ignore case"))

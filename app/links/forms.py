@@ -1,4 +1,4 @@
-"""Forms of links: they check each field, and whether the fields fit together."""
+"""Forms of links, and of visitors' passwords: they check each field, and whether the fields fit together."""
 
 from __future__ import annotations
 
@@ -14,11 +14,32 @@ from app.input.forms import OwnIdField, ResourceForm
 from app.input.parsers import Rejected
 from app.links import targeting
 from app.links.destination import OWN_ADDRESS, is_own_short_address, own_hosts
-from app.links.fields import MASK, AliasField, DestinationField, Named, PairsField
+from app.links.fields import MASK, AliasField, DestinationField, LinkPasswordField, Named, PairsField
 from app.links.models import Link, link_notification_handler, link_pixel
-from app.links.password_forms import VisitorPasswordForm
 from app.links.relations import attached_ids
 from app.links.schema import SETTINGS
+
+
+class VisitorPasswordForm(ResourceForm):
+    """A form whose field `password` protects from visitors. Its hash is among the changes, if it was sent."""
+
+    password: LinkPasswordField
+    password_hash: str | None = None
+
+    def validate(self, extra_validators: Any = None) -> bool:
+        """Hashes the password, too: what takes long is done here, before the write begins."""
+        is_valid = super().validate(extra_validators)
+        self.password_hash = self.password.hashed() if is_valid and self.password.sent else None
+        return is_valid
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        found = super().changes
+        if self.password.sent:
+            del found["password"]
+            found["password_hash"] = self.password_hash
+        return found
+
 
 PAIRS = tuple(f"targeting_{type_}" for type_ in targeting.TYPES)
 DATES = ("schedule", "start_date", "end_date")

@@ -1,9 +1,13 @@
-"""History of a link: each change with its actor, time, old and new values; and how to revert to one."""
+"""History of a link: each change with its actor, time, old and new values; and how to revert to one.
 
+An earlier version may have a destination that is refused by now, a reserved alias, a domain turned off.
+"""
+
+# see docs/decisions/2026-11-25-restored-versions.md
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from sqlalchemy import Table, delete, insert, select
@@ -15,6 +19,7 @@ from app.core.encryption import UnreadableSecret
 from app.core.errors import FieldError, Invalid, NotFound
 from app.core.extensions import db
 from app.i18n.messages import lazy_gettext as _l
+from app.input.data import RequestData, Value
 from app.links.change_events import record_changes
 from app.links.models import Link, LinkChange
 from app.links.previous_uploads import PICTURES as PICTURES
@@ -153,3 +158,44 @@ def still_there(workspace_id: int, model: type[Any], ids: Sequence[int]) -> set[
     return set(
         db.session.scalars(select(model.id).where(model.workspace_id == workspace_id, model.id.in_(ids)))
     )
+
+
+# --- an earlier version, written as a form would send it, so that today's rules can judge it
+
+
+PAIRS = "targeting"
+
+
+def as_sent(link: Link, changes: Mapping[str, Any]) -> RequestData:
+    """The changes of `links.history.changes_back_to` as sent fields. Pictures were checked when they came."""
+    plain = ((name, value) for name, value in changes.items() if name not in {PAIRS, *PICTURES})
+    pairs = [pair for name, value in plain for pair in sent_fields(name, value)]
+    if PAIRS in changes:
+        type_ = changes.get("targeting_type", link.targeting_type)
+        pairs += sent_pairs(f"targeting_{type_}", changes[PAIRS])
+    return RequestData(pairs)
+
+
+def sent_fields(name: str, value: Any) -> Iterator[tuple[str, Value]]:
+    if not isinstance(value, list):
+        yield name, sent_text(value)
+        return
+    yield from ((f"{name}[{index}]", sent_text(one)) for index, one in enumerate(value))
+    if not value:
+        yield name, ""
+
+
+def sent_pairs(name: str, pairs: list[list[str]]) -> Iterator[tuple[str, Value]]:
+    for index, (key, to) in enumerate(pairs):
+        yield f"{name}_key[{index}]", key
+        yield f"{name}_value[{index}]", to
+    if not pairs:
+        yield f"{name}_key", ""
+
+
+def sent_text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(int(value))
+    return value.isoformat() if isinstance(value, dt.datetime) else str(value)

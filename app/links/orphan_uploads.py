@@ -87,7 +87,7 @@ def of_links(session: Session, names: list[str]) -> set[str]:
 
 
 def put_away_trashed(links: Mapping[str, int]) -> None:
-    """Stop serving the pictures of links in the trash. An earlier version left them among the served ones."""
+    """Stop serving the pictures of links in the trash, which a process that was ended may have left there."""
     for name, link_id in links.items():
         with errors.attempt(name):
             previous_uploads.keep_apart(link_id, name)

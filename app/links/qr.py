@@ -1,4 +1,4 @@
-"""QR codes of short links, drawn as SVG or PNG.
+"""QR codes of short links, drawn as SVG or PNG, and the form for their look.
 
 A picture is exactly as wide as asked for. Every module is a whole number of pixels, or the edges would blur;
 what is left over widens the margin.
@@ -18,8 +18,10 @@ import segno
 from PIL import Image
 
 from app.i18n.messages import lazy_gettext as _l
-from app.input.colors import channels, contrast, luminance
+from app.input.fields import ChoiceField, ColorField, WholeField
+from app.input.forms import ResourceForm
 from app.input.parsers import Rejected
+from app.links.fields import PictureField
 
 DARK, LIGHT = "#000000", "#ffffff"
 SIZE, MARGIN = 512, 4
@@ -187,3 +189,45 @@ def warning(look: Look) -> str | None:
     if look.margin < MARGIN:
         return _l("A margin below 4 may be too small when other content is close to the code.")
     return None
+
+
+FORMATS = {"svg": "SVG", "png": "PNG"}
+
+
+class QrForm(ResourceForm):
+    """Format, size and look of a QR code. What was not sent has its default."""
+
+    format = ChoiceField(_l("Format"), choices=FORMATS, clears_to="svg")
+    size = WholeField(_l("Size"), least=128, most=2048, clears_to=SIZE)
+    margin = WholeField(_l("Margin"), least=0, most=16, clears_to=MARGIN)
+    dark = ColorField(_l("Colour"), clears_to=DARK)
+    light = ColorField(_l("Background"), clears_to=LIGHT)
+    logo = PictureField(_l("Logo"), most_bytes=2 * 1024 * 1024, max_width=LOGO_PIXELS)
+
+    @property
+    def look(self) -> Look:
+        wanted = {name: self[name].data for name in ("size", "margin", "dark", "light") if self[name].sent}
+        return Look(**wanted, logo=self.logo.data.content if self.logo.data else None)
+
+
+# --- colours by WCAG 2.2
+
+
+def channels(color: str) -> tuple[int, int, int]:
+    return int(color[1:3], 16), int(color[3:5], 16), int(color[5:7], 16)
+
+
+def luminance(color: str) -> float:
+    """The relative luminance of WCAG 2.2, from 0 for black to 1 for white."""
+    red, green, blue = (linear(value / 255) for value in channels(color))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def linear(value: float) -> float:
+    return value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast ratio of WCAG 2.2, from 1 for equal colours to 21."""
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)

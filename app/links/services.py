@@ -13,7 +13,7 @@ from app.core.extensions import db
 from app.i18n.messages import lazy_gettext as _l
 from app.links import previous_uploads, uploads
 from app.links.aliases import claim, claim_random, random_alias, release
-from app.links.favicon_requests import request_icons
+from app.links.favicons import request_icons
 from app.links.history import PICTURES, changes_back_to, fields_of, note, note_change
 from app.links.insertion import insert_links
 from app.links.invalidation import invalidate, place_of

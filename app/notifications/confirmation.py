@@ -17,7 +17,7 @@ from app.core.database import AnySession
 from app.core.encryption import UnreadableSecret
 from app.core.leases import is_free, precise_now
 from app.core.secret_keys.mail_tokens import MailTokens
-from app.i18n.in_language import in_language
+from app.i18n.languages import in_language
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
 from app.notifications import system_email

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from app.core.leases import precise_now
-from app.i18n.in_language import in_language
+from app.i18n.languages import in_language
 from app.i18n.messages import lazy_gettext as _l
 from app.net.dial import NoAnswer
 from app.net.session import OutboundSession

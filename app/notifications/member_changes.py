@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from app.accounts import workspaces
+from app.accounts.access import OWNER, ROLES
 from app.accounts.models import ApiKey, User
-from app.accounts.rights import OWNER, ROLES
-from app.i18n.in_language import in_language
+from app.i18n.languages import in_language
 from app.i18n.messages import gettext as _
 from app.notifications.security_email import SecurityMail
 from app.notifications.site import site_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.accounts.models import User, WorkspaceInvitation
 from app.core.clock import format_utc
 from app.core.database import AnySession
-from app.i18n.in_language import in_language
+from app.i18n.languages import in_language
 from app.i18n.messages import gettext as _
 from app.notifications import system_email
 from app.notifications.addresses import name_without_addresses

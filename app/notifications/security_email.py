@@ -10,13 +10,13 @@ import datetime as dt
 from dataclasses import dataclass, replace
 
 from app.accounts import second_factor, standing
-from app.accounts.models import User
-from app.accounts.resets import GOOD_FOR
+from app.accounts.models import PasswordReset, User
+from app.accounts.one_time_addresses import LIFETIMES
 from app.core.clock import now
 from app.core.config import Settings
 from app.core.database import AnySession
 from app.i18n import digits
-from app.i18n.in_language import in_language
+from app.i18n.languages import in_language
 from app.i18n.messages import gettext as _
 from app.i18n.messages import ngettext
 from app.notifications import system_email
@@ -130,7 +130,7 @@ class SecurityMail:
                 button=_("Choose a new password"),
                 language=user.language,
             )
-        self.post(user, user.email, about_reset(user), content, GOOD_FOR)
+        self.post(user, user.email, about_reset(user), content, LIFETIMES[PasswordReset])
 
     def import_failed(self, user: User, import_id: int, name: str, rows: int) -> None:
         with in_language(user.language):

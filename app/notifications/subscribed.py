@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy import ColumnElement, and_, exists, or_
 
+from app.accounts.access import RIGHTS
 from app.accounts.models import ApiKey, User, WorkspaceMember
-from app.accounts.rights import RIGHTS
 from app.core.clock import now
 from app.notifications.models import NotificationHandler
 from app.notifications.transport import all_transports

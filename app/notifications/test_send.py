@@ -12,15 +12,13 @@ from dataclasses import replace
 from math import ceil
 from threading import BoundedSemaphore
 
-from app.accounts.access import Access
-from app.accounts.ownership import get_owned
+from app.accounts.access import Access, get_owned
 from app.core.clock import now
 from app.core.database import AnySession, begin_write, reread
 from app.core.errors import FieldError, Invalid, RateLimited
 from app.core.extensions import db
 from app.core.leases import precise_now
-from app.i18n.in_language import in_language
-from app.i18n.languages import DEFAULT
+from app.i18n.languages import DEFAULT, in_language
 from app.i18n.messages import lazy_gettext as _l
 from app.i18n.messages import lazy_ngettext
 from app.net.session import OutboundSession
@@ -36,7 +34,7 @@ from app.notifications.transport import all_transports
 from app.notifications.unsubscribe import stop_url
 from app.rate_limit.limiter import at_most
 from app.web import application
-from app.web.rate_limits import rate_limiter
+from app.web.application import rate_limiter
 
 SECONDS = 4.5  # so that the request is answered within five
 PAUSE = dt.timedelta(minutes=10)  # between two mails that ask for the same confirmation

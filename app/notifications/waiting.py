@@ -16,8 +16,7 @@ from app.core.encryption import UnreadableSecret
 from app.core.error_boundary import ErrorBoundary
 from app.core.leases import claim, is_due, is_free, precise_now
 from app.core.scheduling import giving_way
-from app.i18n.in_language import in_language
-from app.i18n.languages import DEFAULT
+from app.i18n.languages import DEFAULT, in_language
 from app.notifications import system_email
 from app.notifications.composing import composer_of
 from app.notifications.confirmation import refusal_of

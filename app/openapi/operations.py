@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from app.accounts.forms import MemberForm, MemberInvitationForm, WorkspaceForm
 from app.accounts.models import User
-from app.accounts.workspace_forms import MemberForm, MemberInvitationForm, WorkspaceForm
-from app.accounts.workspace_lists import INVITATIONS, members_of
+from app.accounts.workspaces import INVITATIONS, members_of
 from app.analytics.dimensions import DIMENSIONS, TYPES
 from app.analytics.params import MAX_VALUE
-from app.audit.actions import ACTIONS, GROUPS
 from app.audit.lists import AuditReader
 from app.audit.lists import log_of as audit_log_of
+from app.audit.models import ACTIONS, GROUPS
 from app.events.feed.params import DEFAULT_LIMIT
 from app.events.feed.reading import MAX_LIMIT
 from app.events.subscriptions.forms import SUBSCRIBED, SubscriptionForm
@@ -22,7 +22,7 @@ from app.events.types import TYPES as EVENT_TYPES
 from app.input.forms import ResourceForm
 from app.input.listing import DEFAULT_SIZE, ORDER_TYPES, SIZES, Listing
 from app.links.forms import RestoreForm
-from app.links.qr_forms import QrForm
+from app.links.qr import QrForm
 from app.notifications.composing import all_types
 from app.notifications.log import log_of
 from app.notifications.models import NotificationHandler
@@ -30,8 +30,8 @@ from app.openapi.accepted import MOMENT
 from app.openapi.fields import ONE_LINE, Schema, described, schema_of
 from app.openapi.resources import RESOURCES, ResourceDescription
 from app.redirects.simulation.params import LONGEST_QUERY, READ
-from app.trash.lists import KINDS as TRASH_KINDS
-from app.trash.lists import LISTING as TRASH_LIST
+from app.trash.services import KINDS as TRASH_KINDS
+from app.trash.services import LISTING as TRASH_LIST
 
 TEXT: Schema = {"type": "string"}
 DAY: Schema = {"type": "string", "format": "date"}

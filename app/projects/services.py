@@ -1,4 +1,4 @@
-"""Creation, changes and deletion of projects."""
+"""Form of projects; their creation, changes, deletion and lists."""
 
 from __future__ import annotations
 
@@ -9,7 +9,20 @@ from app.audit.services import Object, record
 from app.core.clock import now
 from app.core.database import reread
 from app.core.extensions import db
+from app.i18n.messages import lazy_gettext as _l
+from app.input.fields import ColorField
+from app.input.forms import ResourceForm, TextField
+from app.input.listing import Listing, contains
 from app.projects.models import Project
+
+COLOR = "#4263eb"
+
+
+class ProjectForm(ResourceForm):
+    """A project: a name and a colour."""
+
+    name = TextField(_l("Name"), required=True, most=128)
+    color = ColorField(_l("Colour"), clears_to=COLOR)
 
 
 def create(access: Access, changes: dict[str, Any]) -> Project:
@@ -43,3 +56,15 @@ def delete(project: Project) -> None:
     )
     db.session.delete(project)
     db.session.flush()
+
+
+LISTING = Listing(
+    model=Project,
+    filters={"search": lambda text, params: contains(text, Project.name)},  # noqa: ARG005
+    orders={
+        "project_id": Project.id,
+        "datetime": Project.datetime,
+        "last_datetime": Project.last_datetime,
+        "name": Project.name,
+    },
+)

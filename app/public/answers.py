@@ -20,6 +20,7 @@ from app.redirects.compiled_link import ALWAYS
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
+
 SYMBOL = re.compile(r'<symbol id="sign-([a-z0-9-]+)" viewBox="0 0 24 24">(.*?)</symbol>', re.DOTALL)
 
 

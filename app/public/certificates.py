@@ -14,7 +14,7 @@ from app.core.config import Settings
 from app.redirects.hosts import is_host
 from app.redirects.request_context import redirect_context
 from app.web.body import read_params
-from app.web.hosts import plain_host, without_port
+from app.web.urls import plain_host, without_port
 
 blueprint = Blueprint("certificates", __name__)
 

@@ -21,10 +21,10 @@ from app.redirects.compiled_link import CompiledLink
 from app.redirects.context import RedirectContext
 from app.redirects.state import PASSWORD, WARNING, LinkState
 from app.redirects.visitor import Visitor
+from app.web.application import rate_limiter
 from app.web.body import MAX_SMALL_BYTES, read_sent
-from app.web.cookies import secure_cookie
 from app.web.errors import status_of
-from app.web.rate_limits import rate_limiter
+from app.web.security_headers import secure_cookie
 
 GATES = (PASSWORD, WARNING)
 TRIES = at_most(10, minutes=10, name="link-password")
@@ -101,16 +101,14 @@ def passing(
     )  # the form was sent twice: the gate is passed already
 
 
-def sent_password() -> str | None:
+def sent_password() -> str:
     try:
-        sent = read_sent(MAX_SMALL_BYTES)
+        return read_sent(MAX_SMALL_BYTES).text("password")
     except WaypostError as error:
         raise GateRefused(status_of(error), "unreadable") from error
-    found = sent.last("password") if "password" in sent else None
-    return found if isinstance(found, str) else None
 
 
-def check(compiled_link: CompiledLink, visitor: Visitor, password: str | None) -> None:
+def check(compiled_link: CompiledLink, visitor: Visitor, password: str) -> None:
     """Raises GateRefused unless the password is right and there were not too many attempts."""
     if not password:
         raise GateRefused(HTTPStatus.FORBIDDEN, "missing")

@@ -1,4 +1,9 @@
-"""Pages between a link and its destination: cloaked, preview, pixels, app, consent and confirmation."""
+"""Pages between a link and its destination: cloaked, preview, pixels, app, consent and confirmation.
+
+Scripts of owners and providers must not share the page's origin, so they run in a sandbox beside it: a hidden
+frame with its own URL, which is the link's with a signed parameter at the end. (A frame made by `srcdoc`
+would inherit the page's policy.)
+"""
 
 # see docs/decisions/2026-11-22-pixels-count-once.md
 from __future__ import annotations
@@ -6,19 +11,80 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from flask import Response, request
+from flask import Response, make_response, request
 
 from app.pixels.firing import as_script, program_of
 from app.pixels.provider import all_providers
-from app.public import answers, confirmation, csp, sandbox
+from app.public import answers, confirmation, csp
 from app.public.cards import make_card
 from app.public.page_texts import in_visitors_language, join_names
 from app.redirects import request_context, signed_tokens
-from app.redirects.compiled_link import CompiledLink
+from app.redirects.compiled_link import ALWAYS, CompiledLink
 from app.redirects.outcomes import Outcome
-from app.redirects.page_scripts import Scripts, parted
+from app.redirects.page_scripts import Scripts, parted, scripts_of
 from app.redirects.reader import Row
-from app.redirects.signed_tokens import Passage
+from app.redirects.signed_tokens import Box, Passage
+
+PARAMETER = "box"
+SANDBOX = {"sandbox": "allow-scripts"}
+STORAGE = Path(__file__).with_name("sandbox_storage.js")
+REPORT = Path(__file__).with_name("report_pixels.js")
+# removes our parameter, so that providers see the link's URL with the visitor's own query
+OWN_ADDRESS = """try {
+  history.replaceState(null, "", location.href.replace(/[?&]box=[^&#]*$/, ""));
+} catch (error) {
+  console.error(error);
+}"""
+
+
+def address(compiled_link: CompiledLink, *, fires: bool) -> str:
+    """The URL of the sandbox's document, relative to the link."""
+    query = request_context.query()
+    ticket = signed_tokens.signed(Box(compiled_link.id, fires))
+    return f"?{query}{'&' if query else ''}{PARAMETER}={ticket}"
+
+
+def read_token(compiled_link: CompiledLink) -> Box | None:
+    """The signed token of a request for this link's sandbox; None for any other request."""
+    _, _, text = request.environ.get("QUERY_STRING", "").rpartition(f"{PARAMETER}=")
+    ticket = signed_tokens.read(Box, text) if text else None
+    return ticket if ticket and ticket.link_id == compiled_link.id and compiled_link.is_enabled else None
+
+
+def document(compiled_link: CompiledLink, ticket: Box) -> Response:
+    """The sandbox's document: the link's scripts, and nothing about its destination."""
+    details, scripts = scripts_here(compiled_link, fires=ticket.fires)
+    _, boxed = parted(
+        scripts,
+        compiled_link,
+        request_context.site(),
+        request_context.host(),
+        request_context.redirect_context().settings,
+    )
+    nonce = csp.nonce()
+    title = details.get("cloaking_title") or details.get("title")
+    parts = (OWN_ADDRESS, program_of(STORAGE), reported(boxed), boxed.custom_program())
+    with in_visitors_language():
+        body = answers.rendered("public/box.html", title=title, nonce=nonce, program="\n".join(parts))
+    directives = csp.merge(csp.base_policy(), {"script-src": f"'nonce-{nonce}'"}, boxed.policy(), SANDBOX)
+    answer = make_response(body, 200, ALWAYS)
+    directives["frame-ancestors"] = "'self'"
+    return answers.open_to_others(answers.guarded(answer, directives, answers.ORIGIN_ONLY))
+
+
+def reported(scripts: Scripts) -> str:
+    """JavaScript that fires the pixels of a sandbox, and reports their progress to the page beside it."""
+    fired = scripts.pixels.program("tell")
+    return f"{program_of(REPORT)}(function (tell) {{ return {fired}; }});" if fired else ""
+
+
+def scripts_here(compiled_link: CompiledLink, *, fires: bool) -> tuple[Row, Scripts]:
+    """The columns that a link's pages show, and all scripts of the link."""
+    store = request_context.redirect_context().compiled_links.store
+    details = store.page_details(compiled_link.id) or {}
+    pixels = store.pixels(compiled_link.id) if fires else []
+    return details, scripts_of(details, pixels, cloaked=compiled_link.cloaking_is_enabled, fires=fires)
+
 
 # The contract: go on within a second, or within 1.5 s while a request is under way. The first time leaves
 # room for what a script sends after its first request; the second lets pictures be requested.
@@ -94,7 +160,7 @@ def app(compiled_link: CompiledLink, outcome: Outcome) -> Response:
 
 def consent(compiled_link: CompiledLink, outcome: Outcome) -> Response:
     """Asks for consent before pixels fire. Both answers go on to the destination. No cookie stores them."""
-    details, scripts = sandbox.scripts_here(compiled_link, fires=True)
+    details, scripts = scripts_here(compiled_link, fires=True)
     labels = [all_providers()[type_].label for type_ in scripts.pixels.ids]
     if compiled_link.asks_confirmation:
         ticket = confirmation.make_ticket(compiled_link)
@@ -153,7 +219,7 @@ class Parts(NamedTuple):
 
 
 def parts_of(compiled_link: CompiledLink, *, fires: bool) -> Parts:
-    details, scripts = sandbox.scripts_here(compiled_link, fires=fires)
+    details, scripts = scripts_here(compiled_link, fires=fires)
     own, boxed = parted(
         scripts,
         compiled_link,
@@ -161,7 +227,7 @@ def parts_of(compiled_link: CompiledLink, *, fires: bool) -> Parts:
         request_context.host(),
         request_context.redirect_context().settings,
     )
-    return Parts(details, own, boxed, sandbox.address(compiled_link, fires=fires) if boxed else None)
+    return Parts(details, own, boxed, address(compiled_link, fires=fires) if boxed else None)
 
 
 def answered(

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from collections.abc import Callable
 from http import HTTPStatus
+from typing import Any, TypeVar
 
 from flask import Blueprint, Response, abort, current_app, request
+from flask.blueprints import BlueprintSetupState
 from werkzeug.exceptions import SecurityError
-from werkzeug.routing import BaseConverter
+from werkzeug.routing import BaseConverter, Rule
 
 from app.core.errors import StoreDown, WaypostError
-from app.public import (
-    answers,
-    confirmation,
-    consent,
-    csp,
-    gates,
-    interstitials,
-    link_preview,
-    methods,
-    sandbox,
-)
+from app.public import answers, cards, confirmation, csp, gates, interstitials
 from app.public.answers import render_message, to
 from app.public.cards import card_of
 from app.public.page_texts import REFUSALS
@@ -36,9 +29,13 @@ from app.redirects.state import LinkState
 from app.redirects.visitor import Visitor
 from app.web import error_pages
 from app.web.errors import status_of
-from app.web.paths import OPERATORS, first_segment
-from app.web.reserved_paths import RESERVED, RESERVED_START
+from app.web.paths import OPERATORS, RESERVED, RESERVED_START, first_segment
 from app.web.security_headers import is_api
+
+SAFE = frozenset({"GET", "HEAD"})
+ALLOWED = "GET, HEAD"
+
+View = TypeVar("View", bound=Callable[..., Response])
 
 blueprint = Blueprint("public", __name__)
 
@@ -95,7 +92,26 @@ def robots() -> Response:
     return Response("User-agent: *\nDisallow: /dashboard/\nDisallow: /api/\n", mimetype="text/plain")
 
 
-@methods.with_any(blueprint, "/<alias:alias>", strict_slashes=False)
+def with_any(blueprint: Blueprint, rule: str, **options: Any) -> Callable[[View], View]:
+    """A route for all methods, also unknown ones.
+
+    Flask's `route` needs a list of methods, and would refuse all others itself, with a text and an `Allow`
+    that are not the link's.
+    """
+
+    def bind(view: View) -> View:
+        endpoint = f"{blueprint.name}.{view.__name__}"
+
+        def add(state: BlueprintSetupState) -> None:
+            state.app.url_map.add(Rule(rule, endpoint=endpoint, **options))
+
+        blueprint.record(add)
+        return blueprint.endpoint(endpoint)(view)
+
+    return bind
+
+
+@with_any(blueprint, "/<alias:alias>", strict_slashes=False)
 def visit(alias: str) -> Response:  # noqa: ARG001  the path as sent says more than the alias as decoded
     compiled_link = redirect_context().compiled_links.find(here.host(), request.environ["PATH_INFO"])
     if compiled_link is None:
@@ -103,19 +119,19 @@ def visit(alias: str) -> Response:  # noqa: ARG001  the path as sent says more t
     visitor = here.visitor()
     if visitor.is_prefetch:
         return render_message("prefetch", 503)
-    if request.method in methods.SAFE and (ticket := sandbox.read_token(compiled_link)):
-        return sandbox.document(compiled_link, ticket)
+    if request.method in SAFE and (ticket := interstitials.read_token(compiled_link)):
+        return interstitials.document(compiled_link, ticket)
     try:
         if request.method == "POST" and compiled_link.asks_confirmation:
             return confirmed(compiled_link, visitor)
-        if request.method == "POST" and consent.was_answered(compiled_link):
+        if request.method == "POST" and confirmation.was_answered(compiled_link):
             return answer_consent(compiled_link)
     except WaypostError as error:
         return render_message("unreadable", status_of(error))
     facts = gates.facts_of(redirect_context(), compiled_link)
     outcome = resolve(compiled_link, visitor, dt.datetime.now(dt.UTC), facts)
-    if outcome.outcome != "not_found" and not methods.allows(compiled_link):
-        return methods.not_allowed(compiled_link)
+    if outcome.outcome != "not_found" and not allows(compiled_link):
+        return not_allowed(compiled_link)
     if outcome.outcome not in CLOSED and request.method == "POST" and gates.has_form(compiled_link):
         return passed(compiled_link, visitor, outcome)
     if outcome.outcome in gates.GATES and not gates.is_own_spelling(compiled_link):
@@ -125,12 +141,12 @@ def visit(alias: str) -> Response:  # noqa: ARG001  the path as sent says more t
 
 def about_link() -> Response:
     """The page about a link's destination, if the path asks for it; else the 404 page."""
-    path = link_preview.path_of_link(request.environ["PATH_INFO"])
+    path = cards.path_of_link(request.environ["PATH_INFO"])
     if path is None:
         return nothing_here()
     if here.visitor().is_prefetch:
         return render_message("prefetch", 503)
-    return (link_preview.render_preview(path) if request.method in methods.SAFE else None) or nothing_here()
+    return (cards.render_preview(path) if request.method in SAFE else None) or nothing_here()
 
 
 def counted(compiled_link: CompiledLink, visitor: Visitor, outcome: Outcome, facts: LinkState) -> Outcome:
@@ -183,10 +199,10 @@ def answer_consent(compiled_link: CompiledLink) -> Response:
 
     With an invalid or used token it redirects to the link itself, which counts again.
     """
-    passage = consent.find_passage(compiled_link)
+    passage = confirmation.find_passage(compiled_link)
     if passage:
         # rendered before the token is used up, so that a page that fails costs no click
-        answer = outcome_response(compiled_link, consent.resolve_answer(compiled_link, passage))
+        answer = outcome_response(compiled_link, confirmation.resolve_answer(compiled_link, passage))
         if redirect_context().redeem(compiled_link, passage):
             return answer
     return gates.redirect_to_itself(compiled_link, HTTPStatus.SEE_OTHER)
@@ -253,3 +269,26 @@ def gate(compiled_link: CompiledLink, name: str, status: int, problem: str = "")
         gate=name,
         problem=REFUSALS[problem] if problem else None,
     )
+
+
+# --- methods that a short link accepts, and the response to any other
+
+
+def has_form(compiled_link: CompiledLink) -> bool:
+    return (
+        gates.has_form(compiled_link)
+        or confirmation.is_asked(compiled_link)
+        or compiled_link.asks_confirmation
+    )
+
+
+def allows(compiled_link: CompiledLink) -> bool:
+    if request.method == "POST" and has_form(compiled_link):
+        return True
+    return request.method in SAFE or (compiled_link.is_plain and compiled_link.keeps_method)
+
+
+def not_allowed(compiled_link: CompiledLink) -> Response:
+    answer = render_message("method", 405)
+    answer.headers["Allow"] = f"{ALLOWED}, POST" if has_form(compiled_link) else ALLOWED
+    return answer

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 from app.core.config import Settings
 from app.redirects.reader import Row
-from app.web.hosts import is_trusted, plain_host, without_port
 from app.web.paths import OPERATORS, OWNERS, first_segment
+from app.web.urls import is_trusted, plain_host, without_port
 
 # a name, an IPv4 or an IPv6 address, perhaps with a port: at most 261 characters
 HOST = re.compile(r"(?:[A-Za-z0-9._-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{0,5})?", re.ASCII)

@@ -17,7 +17,7 @@ from app.pixels.provider import all_providers
 from app.redirects.compiled_link import CompiledLink
 from app.redirects.hosts import Site
 from app.redirects.reader import Row
-from app.web.hosts import plain_host, without_port
+from app.web.urls import plain_host, without_port
 
 # an element made by script takes any text: nothing in the text can end the page's own script element
 OWNERS_SCRIPT = """(function (text) {

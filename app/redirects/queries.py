@@ -9,8 +9,7 @@ from sqlalchemy import Column, and_, bindparam, case, exists, func, or_, select
 from app.accounts.models import Workspace
 from app.domains.models import Domain
 from app.links.models import Alias, Link, link_pixel
-from app.links.schema import SETTINGS
-from app.links.setting import PAGE, REDIRECT
+from app.links.schema import PAGE, REDIRECT, SETTINGS
 from app.pixels.models import Pixel
 
 BATCH_SIZE = 200

@@ -15,7 +15,10 @@ from app.core.secret_keys.ring import flask_settings
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
-FAILURE_LOG, REDIRECTS = "audit_failures", "redirects"
+
+from app.rate_limit.limiter import RateLimiter
+
+FAILURE_LOG, REDIRECTS, RATE_LIMITER = "audit_failures", "redirects", "rate_limiter"
 
 
 class Application(Flask):
@@ -26,6 +29,7 @@ class Application(Flask):
 
 
 def init_app(app: Flask) -> None:
+    app.extensions[RATE_LIMITER] = RateLimiter(app.config["WAYPOST"])
     with app.app_context():
         app.extensions[FAILURE_LOG] = FailureLog(db.engine)
 
@@ -55,3 +59,8 @@ def redirect_context() -> Any:
 def environ() -> WSGIEnvironment:
     """The WSGI environment of the current request."""
     return request.environ
+
+
+def rate_limiter() -> RateLimiter:
+    found: RateLimiter = current_app.extensions[RATE_LIMITER]
+    return found

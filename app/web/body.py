@@ -22,7 +22,7 @@ from app.i18n.messages import lazy_digits
 from app.i18n.messages import lazy_gettext as _l
 from app.input.data import JsonValue, Nested, RequestData, Value
 from app.input.params import MAX_QUERY
-from app.web import json_object, multipart, urlencoded
+from app.web import multipart, text_bodies
 
 MAX_BYTES = 10 * 1024 * 1024
 #: of a form that needs no sign-in: a password, a code, an address
@@ -180,7 +180,7 @@ def form_data(body: bytes) -> Pairs:
 
 def form_fields(body: bytes) -> Pairs:
     try:
-        yield from checked(urlencoded.fields(body))
+        yield from checked(text_bodies.fields(body))
     except ValueError:
         raise malformed(_l("This is not UTF-8.")) from None
 
@@ -188,7 +188,7 @@ def form_fields(body: bytes) -> Pairs:
 def json_fields(body: bytes) -> Pairs:
     """The members of a JSON object as fields. An array is one field with several members."""
     try:
-        found = json_object.parse(body)
+        found = text_bodies.parse(body)
     except ValueError:
         raise malformed("The body is not a well-formed JSON object in UTF-8.") from None
     for name, value in checked(found.items()):
@@ -206,7 +206,7 @@ def single(value: Any) -> Value:
     if value is None:
         return ""
     if isinstance(value, bool):
-        return json_object.literal(WORDS[value])
+        return text_bodies.literal(WORDS[value])
     if isinstance(value, dict):
         return Nested(RequestData(pair for name, inner in value.items() for pair in members(name, inner)))
     return value if isinstance(value, str) else Nested()

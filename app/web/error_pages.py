@@ -13,8 +13,7 @@ from app.core import logging as core_logging
 from app.core.errors import RetryLater
 from app.i18n.messages import lazy_gettext as _l
 from app.web import locale, security_headers
-from app.web.errors import ErrorAnswer, failure_of
-from app.web.json_errors import problem
+from app.web.errors import ErrorAnswer, failure_of, problem
 
 # HTTP's names of the statuses that people meet
 PHRASES = {

@@ -1,4 +1,4 @@
-"""HTTP status, text and headers of each error.
+"""HTTP status, text and headers of each error, and its response of the API as JSON (RFC 9457).
 
 Both edges use this table: the API sends an `ErrorAnswer` as JSON, the pages as HTML.
 """
@@ -6,9 +6,13 @@ Both edges use this table: the API sends an `ErrorAnswer` as JSON, the pages as 
 from __future__ import annotations
 
 import errno
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any
 
+from flask import Response, request
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
@@ -115,3 +119,34 @@ def is_busy(error: Exception) -> bool:
     if hasattr(error.orig, "sqlstate"):  # PostgreSQL: lost connections, deadlocks, time-outs
         return True
     return any(text in str(error.orig) for text in BUSY_TEXTS)
+
+
+PROBLEM = "application/problem+json"
+
+
+def problem(failure: ErrorAnswer) -> Response:
+    """The response, in one shape for every status: RFC 9457 with `message` and one entry for each error."""
+    body = json.dumps(described(failure, request.path), ensure_ascii=False)
+    return Response(body, failure.status, failure.headers, content_type=PROBLEM)
+
+
+def described(failure: ErrorAnswer, path: str) -> dict[str, Any]:
+    detail = " ".join(str(entry.title) for entry in failure.entries[:3])
+    return {
+        "type": "about:blank",
+        "title": HTTPStatus(failure.status).phrase,
+        "status": failure.status,
+        "detail": detail,
+        "instance": path,
+        "message": detail,
+        "errors": [
+            {
+                "title": str(entry.title),
+                "status": failure.status,
+                **({"field": entry.field} if entry.field else {}),
+                "code": entry.code,
+            }
+            for entry in failure.entries
+        ],
+        **failure.facts,
+    }

@@ -1,11 +1,24 @@
-"""Paths of requests: the alias that a path names, and the paths that belong to the instance."""
+"""Paths of requests: the alias that a path names, and the paths that belong to the instance.
+
+Reserved first segments are matched as aliases are: without case. No alias may begin with one.
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 
-from app.web.reserved_paths import is_reserved
+WORDS = """
+    api dashboard login logout setup static media healthz readyz metrics robots.txt favicon.ico sitemap.xml
+"""
+RESERVED = frozenset(WORDS.split())
+RESERVED_START = ".well-known"
+
+
+def is_reserved(key: str) -> bool:
+    """Whether a first segment is reserved. `key`: the segment in lower case."""
+    return key in RESERVED or key.startswith(RESERVED_START)
+
 
 LONGEST = 256 * 4  # the longest alias, in bytes of UTF-8
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")

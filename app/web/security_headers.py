@@ -1,6 +1,8 @@
-"""Security headers of every response.
+"""Security headers of every response, and names of cookies.
 
-A header that a response has already is never replaced: pages set rules of their own.
+A header that a response has already is never replaced: pages set rules of their own. On https cookies carry
+the prefix that browsers enforce. Behind a proxy only the request knows its scheme, so a name is made anew
+with each request.
 """
 
 from __future__ import annotations
@@ -38,3 +40,13 @@ def headers_for(response: Response) -> dict[str, str]:
 def is_api(path: str) -> bool:
     """Whether a path belongs to the API, also where there is no such endpoint."""
     return path == "/api" or path.startswith("/api/")
+
+
+def host_cookie(name: str) -> str:
+    """Name of a cookie with `Path=/` and no domain: no response over http, and no other host, can set it."""
+    return f"__Host-{name}" if request.is_secure else name
+
+
+def secure_cookie(name: str) -> str:
+    """Name of a cookie with another path: no response over http can set it."""
+    return f"__Secure-{name}" if request.is_secure else name

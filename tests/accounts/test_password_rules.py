@@ -7,11 +7,11 @@ import gzip
 import pytest
 from flask.testing import FlaskClient
 
-from app.accounts import resets
+from app.accounts import one_time_addresses
 from app.accounts.forms import NewPasswordForm, NewUserForm
 from app.accounts.invitations import invite
 from app.accounts.models import User
-from app.accounts.password_rules import COMMON_FILE, OWN, TRIVIAL, find_weakness
+from app.accounts.passwords import COMMON_FILE, OWN, TRIVIAL, find_weakness
 from app.accounts.setup import setup_token
 from app.core.config import Settings
 from app.core.extensions import db
@@ -131,7 +131,7 @@ def test_in_an_invitation(client: FlaskClient, alice: User) -> None:
 
 
 def test_by_a_reset_mail(client: FlaskClient, alice: User) -> None:
-    token = resets.ask(db.session, alice)
+    token = one_time_addresses.make_reset(db.session, alice)
     db.session.commit()
     csrf = token_on(client.get(f"/login/reset?token={token}"))
     refused(client.post("/login/reset", data={"csrf_token": csrf, "token": token, "password": COMMON}))

@@ -11,9 +11,8 @@ from flask import Flask
 from sqlalchemy import insert
 
 from app.accounts import keys, workspaces
-from app.accounts.access import Access
+from app.accounts.access import EDITOR, Access
 from app.accounts.models import User, Workspace
-from app.accounts.rights import EDITOR
 from app.accounts.workspaces import access_of
 from app.audit.models import AuditEntry
 from app.audit.services import Object, record

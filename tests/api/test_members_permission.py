@@ -10,10 +10,9 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from app.accounts import member_invitations, workspaces
-from app.accounts.access import Access
+from app.accounts.access import EDITOR, OWNER, VIEWER, Access
 from app.accounts.keys import create_key
 from app.accounts.models import User, WorkspaceInvitation
-from app.accounts.rights import EDITOR, OWNER, VIEWER
 from app.accounts.workspaces import access_of
 from app.core.extensions import db
 from app.notifications.models import SystemEmail

@@ -10,10 +10,9 @@ from flask.testing import FlaskClient
 from sqlalchemy.orm import Session
 
 from app.accounts import member_invitations, workspaces
-from app.accounts.access import Access
+from app.accounts.access import EDITOR, OWNER, VIEWER, Access
 from app.accounts.keys import create_key
 from app.accounts.models import User, Workspace
-from app.accounts.rights import EDITOR, OWNER, VIEWER
 from app.accounts.workspaces import access_of
 from app.core.clock import now
 from app.core.database import begin_write

@@ -20,21 +20,20 @@ from app.accounts import (
     passkeys,
     second_factor,
     services,
-    sign_in_links,
     standing,
     workspaces,
 )
 from app.accounts.access import Access
 from app.accounts.deletion import leaving
-from app.accounts.deletion import workspace as deletion
+from app.accounts.deletion import leaving as deletion
 from app.accounts.deletion.purging import purge
 from app.accounts.models import User, Workspace, WorkspaceMember
 from app.accounts.oidc import identities
 from app.accounts.oidc.person import ProviderPerson
+from app.accounts.one_time_addresses import make_sign_in_link
 from app.accounts.workspaces import access_of
 from app.analytics.sharing import services as shares
-from app.audit.actions import ACTIONS, GROUPS, TABLE
-from app.audit.models import AuditEntry
+from app.audit.models import ACTIONS, GROUPS, TABLE, AuditEntry
 from app.audit.services import Object, record
 from app.core.actor import Actor, act_as
 from app.core.clock import now
@@ -45,7 +44,7 @@ from app.domains import services as domains
 from app.events.subscriptions import ending
 from app.jobs.mails import answer_forgotten
 from app.links import services as links
-from app.links.trash_purge import empty_trash
+from app.links.removal import empty_trash
 from app.notifications import outbox, unsubscribe
 from app.notifications import services as handlers
 from app.pixels import services as pixels
@@ -161,9 +160,9 @@ def revoke_invitation(world: Any) -> None:
 
 
 def ask_for_a_new_password(world: Any) -> None:
-    from app.accounts import resets
+    from app.accounts.one_time_addresses import request_reset
 
-    resets.request(world.alice.email)
+    request_reset(world.alice.email)
     db.session.commit()
     answer_forgotten(db.session(), world.settings)
 
@@ -320,7 +319,7 @@ DEEDS: dict[str, Callable[[Any], Any]] = {
     "identity.allowed": lambda world: identities.allow(world.bob, ISSUER),
     "identity.linked": lambda world: identities.link(world.bob, BOB_THERE),
     "identity.unlinked": unlink,
-    "sign_in_link.created": lambda world: sign_in_links.create(world.bob),
+    "sign_in_link.created": lambda world: make_sign_in_link(world.bob),
     "password.reset_requested": ask_for_a_new_password,
     "password.changed": lambda world: set_password(world.bob, NEW_PASSWORD),
     "email.changed": lambda world: services.update_user(world.bob, {"email": "b@example.com"}),

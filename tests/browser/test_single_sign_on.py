@@ -7,7 +7,8 @@ from playwright.sync_api import BrowserContext, Page, expect
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User, UserSession
-from app.accounts.oidc import cached_document, identities
+from app.accounts.oidc import identities
+from app.accounts.oidc import provider as cached_document
 from tests.accounts.oidc.conftest import provider, settings
 from tests.accounts.oidc.scripted_provider import ScriptedProvider
 from tests.browser.conftest import Watch

@@ -13,8 +13,8 @@ from click.testing import Result
 from flask import Flask
 from sqlalchemy.orm import Session
 
-from app.accounts import keys, services, sessions, setup, sign_in_links
-from app.accounts.models import ApiKey, User
+from app.accounts import keys, one_time_addresses, services, sessions, setup
+from app.accounts.models import ApiKey, SignInLink, User
 from app.accounts.oidc import identities
 from app.accounts.workspaces import access_of
 from app.core.folders import ROOT
@@ -359,7 +359,7 @@ class TestSingleSignOn:
         assert done.exit_code == 0
         address, _, token = done.output.strip().partition("/login/link?token=")
         assert address == "http://127.0.0.1:8000"
-        assert sign_in_links.find(token) == alice
+        assert one_time_addresses.find_user(SignInLink, token) == alice
 
     def test_no_address_for_a_user_who_is_shut_out(self, run: Run, alice: User, bob: User) -> None:
         run("users", "disable", "--email", "bob@example.com")

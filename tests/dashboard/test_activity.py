@@ -11,7 +11,7 @@ import pytest
 
 from app.accounts.models import User
 from app.core.actor import Actor, act_as
-from app.dashboard.activity.words import LABELS
+from app.dashboard.activity.views import LABELS
 from app.events.types import TYPES
 from app.links import services
 from tests.dashboard.conftest import Desk

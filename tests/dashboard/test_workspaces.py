@@ -15,8 +15,8 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from app.accounts import workspaces
+from app.accounts.access import EDITOR, OWNER, VIEWER
 from app.accounts.models import ApiKey, User, UserSession, Workspace, WorkspaceInvitation
-from app.accounts.rights import EDITOR, OWNER, VIEWER
 from app.accounts.workspaces import access_of
 from app.analytics.sharing.models import StatisticsShare
 from app.audit.models import AuditEntry

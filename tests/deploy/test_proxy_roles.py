@@ -15,8 +15,7 @@ from flask import Flask
 from app.core.config import Settings
 from app.core.folders import ROOT
 from app.redirects.hosts import Sites
-from app.web.paths import OWNERS, first_segment, is_ours
-from app.web.reserved_paths import RESERVED
+from app.web.paths import OWNERS, RESERVED, first_segment, is_ours
 from tests.proxies import HOSTS, WRITERS, Proxy, Upstreams, is_installed, running
 
 SECONDS = 30

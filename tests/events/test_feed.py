@@ -158,7 +158,7 @@ def test_a_bulk_of_links(feed: Feed, session: scoped_session[Session], alice: An
 
 
 def test_a_purged_link_is_forgotten(feed: Feed, make: Make, session: scoped_session[Session]) -> None:
-    from app.links.trash_purge import empty_trash
+    from app.links.removal import empty_trash
 
     link = make("spring", location_url="https://secret.example/")
     services.update(link, {"notes": "secret"})

@@ -15,7 +15,7 @@ from babel.messages.pofile import read_po
 from flask import Flask
 
 from app.core.extensions import db
-from app.dashboard.account.api_page import WORDS, takes
+from app.dashboard.account.api_keys import WORDS, takes
 from app.i18n.languages import HERE, every_language
 from app.i18n.messages import lazy_gettext
 from app.net.dial import TOO_SLOW

@@ -8,8 +8,7 @@ import pytest
 from flask import Flask
 from flask_babel import force_locale
 
-from app.i18n.messages import lazy_digits, lazy_gettext, lazy_ngettext
-from app.i18n.stored import BEGINNING, pack, unpack
+from app.i18n.messages import BEGINNING, lazy_digits, lazy_gettext, lazy_ngettext, pack, unpack
 
 INNER = lazy_gettext("The server answered %(status)s.", status=503)
 STORED = {

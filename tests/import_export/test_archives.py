@@ -18,12 +18,11 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.accounts import sessions, workspaces
-from app.accounts.access import Access
+from app.accounts.access import OWNER, VIEWER, Access
 from app.accounts.deletion import leaving
 from app.accounts.models import Passkey, User, Workspace
 from app.accounts.oidc import identities
 from app.accounts.oidc.person import ProviderPerson
-from app.accounts.rights import OWNER, VIEWER
 from app.accounts.workspaces import access_of
 from app.core.clock import now
 from app.core.config import Settings

@@ -24,8 +24,7 @@ from app.journal.codec import Visit, encode
 from app.journal.segments import directory_of
 from app.journal.writer import Journal
 from app.links.models import link_notification_handler
-from app.links.notification_dispatch import tell
-from app.links.schedule_events import tell_moments
+from app.links.schedule_events import tell, tell_moments
 from app.notifications.events import STARTED, raise_event
 from app.notifications.models import Delivery, Event, Report, SystemEmail
 from app.notifications.site import site_of

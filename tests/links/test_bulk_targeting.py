@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app.core.errors import Invalid
-from app.links.bulk_targeting import TargetingEdit
+from app.links.bulk_forms import TargetingEdit
 from app.links.models import Link
 
 DE, FR, ES = (["DE", "https://de.example"], ["FR", "https://fr.example"], ["ES", "https://es.example"])

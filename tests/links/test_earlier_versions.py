@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from app.accounts.workspaces import access_of
-from app.links.earlier_versions import as_sent
 from app.links.forms import LinkForm
+from app.links.history import as_sent
 
 TO = "https://example.com/"
 MOMENT = dt.datetime(2026, 3, 1, 12, 30, tzinfo=dt.UTC)

@@ -14,9 +14,8 @@ from app.accounts.models import User, Workspace
 from app.accounts.workspaces import access_of
 from app.core.clock import now
 from app.core.leases import precise_now
-from app.links import bulk_create, favicon_requests, favicons, removal, services
-from app.links.favicon_requests import site_of
-from app.links.favicons import FetchedIcon
+from app.links import bulk_create, favicons, removal, services
+from app.links.favicons import FetchedIcon, site_of
 from app.links.models import Favicon, Link
 from app.trash.models import Trashed
 from tests.links.pictures import SVG, huge_png
@@ -101,7 +100,7 @@ def test_an_owner_who_wants_none(session, alice):
 
 
 def test_sites_of_an_owner_are_bounded(session, alice, monkeypatch):
-    monkeypatch.setattr(favicon_requests, "MAX_SITES", 2)
+    monkeypatch.setattr(favicons, "MAX_SITES", 2)
     make(alice, *(f"https://{letter}.example/" for letter in "dcba"))
     make(alice, "https://e.example/")
     assert [site for _, site in sites(session)] == ["https://a.example", "https://b.example"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.links.framing import forbids_framing
+from app.dashboard.links.framing_check import forbids_framing
 
 PAGE = "https://shop.example/summer"
 OURS = "https://go.example/a"

@@ -50,7 +50,7 @@ def test_only_what_nobody_names(session, settings: Settings, alice, make_link) -
 def test_those_of_links_in_the_trash_stay_and_are_not_served(
     session, settings: Settings, alice, make_link, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also if an earlier version left them among the served ones, and if no history names them."""
+    """Also if a process that was ended left them among the served ones, and if no history names them."""
     directory = settings.data_dir / "uploads"
     name = made(directory, f"{'a' * 32}.png")
     link = make_link(alice, cloaking_favicon=name)

@@ -10,9 +10,8 @@ import pytest
 import zxingcpp
 from PIL import Image, ImageDraw
 
-from app.input.colors import contrast
 from app.input.parsers import Rejected
-from app.links.qr import Look, draw, render_png, render_svg, warning
+from app.links.qr import Look, contrast, draw, render_png, render_svg, warning
 from tests.links.pictures import picture
 
 SHORT = "https://go.example/abcdefg"

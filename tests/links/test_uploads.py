@@ -11,8 +11,7 @@ from app.core.extensions import db
 from app.links import previous_uploads, services, uploads
 from app.links.models import Link
 from app.links.pictures import Picture
-from app.links.removal import erase, restore, restore_many
-from app.links.trash_purge import empty_trash
+from app.links.removal import empty_trash, erase, restore, restore_many
 from app.trash.models import Trashed
 
 

@@ -27,7 +27,7 @@ from app.import_export import files
 from app.jobs import reports, retention
 from app.jobs.definitions import TABLE
 from app.jobs.schedule import Job, Scheduled, Scheduler, register
-from app.links import destination_checks, favicons, trash_purge, uploads
+from app.links import destination_checks, favicons, removal, uploads
 from app.links.models import Favicon
 from app.notifications import system_email
 from app.notifications.models import Delivery, SystemEmail
@@ -80,7 +80,7 @@ def trash(session: Session, throw: Any, alice: User, bob: User, **_: Any) -> Any
         session.add(Trashed(**row, rows={"link": [{"id": user.id}]}, deleted_datetime=OLD))
     session.commit()
     first = alice.id
-    throw(trash_purge, "remove_rows", lambda _session, found: first in {one.user_id for one in found})
+    throw(removal, "remove_rows", lambda _session, found: first in {one.user_id for one in found})
     return lambda: list(session.scalars(select(Trashed.user_id))) == [first]
 
 

@@ -15,7 +15,7 @@ from app.core.config import Settings
 from app.core.leases import precise_now
 from app.jobs import mails
 from app.jobs.worker import WorkerThreads
-from app.links import notification_dispatch
+from app.links import schedule_events
 from app.notifications import outbox, sender, system_email, waiting
 from app.notifications.delivery import AttemptResult
 from app.notifications.models import Delivery, DeliveryAttempt, Event, NotificationHandler, SystemEmail
@@ -55,7 +55,7 @@ def test_an_event(session: Session, beside: WorkerThreads, throw: Any, two_links
     session.add_all(Event(type="link.started", link_id=link) for link in two_links)
     session.commit()
     first = session.scalars(select(NotificationHandler.id).order_by(NotificationHandler.id)).first()
-    throw(notification_dispatch, "deliver", lambda _session, handler_id, *_: handler_id == first)
+    throw(schedule_events, "deliver", lambda _session, handler_id, *_: handler_id == first)
     assert ask(beside, "events")
     assert not ask(beside, "events"), "it is backed off"
     session.rollback()

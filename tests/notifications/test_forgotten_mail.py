@@ -14,8 +14,8 @@ import pytest
 from sqlalchemy import Engine, create_engine, func, select, update
 from sqlalchemy.orm import Session, scoped_session
 
-from app.accounts import resets
-from app.accounts.models import PasswordRequest, User
+from app.accounts import one_time_addresses
+from app.accounts.models import PasswordRequest, PasswordReset, User
 from app.core import leases
 from app.core.config import Settings
 from app.core.database import prepare_engine
@@ -62,7 +62,7 @@ def test_it_arrives_in_the_language_of_its_owner(
 ) -> None:
     bob.language = "de"
     for email in (alice.email, "nobody@example.com", bob.email):
-        resets.request(email)
+        one_time_addresses.request_reset(email)
     session.commit()
     thread = worker(with_mail)
     send_all(thread)
@@ -84,7 +84,7 @@ def test_it_arrives_in_the_language_of_its_owner(
     assert "a user there" not in "".join(words_of(german))
     token = words_of(english)[0].partition("token=")[2].split()[0]
     session.rollback()
-    found = resets.find(token)
+    found = one_time_addresses.find_user(PasswordReset, token)
     assert found
     assert found.email == alice.email
 
@@ -97,7 +97,7 @@ def work(settings: Settings, stop_at: str, reached: int) -> None:
         threading.Event().wait()
 
     if stop_at == "asked":
-        resets.ask = stop  # type: ignore[assignment]
+        one_time_addresses.make_reset = stop  # type: ignore[assignment]
     elif stop_at == "written":
         sender.attempt = stop  # type: ignore[assignment]
     elif stop_at == "sent":
@@ -116,7 +116,7 @@ def test_killed_before_it_is_written_before_it_is_sent_and_after(
     session.commit()
     engine, (reading, writing) = connect(with_mail), os.pipe()
     for stop_at, email in zip(STOPS, emails, strict=True):
-        resets.request(email)
+        one_time_addresses.request_reset(email)
         session.commit()
         session.remove()
         child = Child(lambda stop_at=stop_at: work(with_mail, stop_at, writing))  # type: ignore[misc]

@@ -6,8 +6,7 @@ import datetime as dt
 
 import pytest
 
-from app.i18n.in_language import in_language
-from app.i18n.languages import dashboard_languages
+from app.i18n.languages import dashboard_languages, in_language
 from app.notifications import events
 from app.notifications.mail import compose_email
 from app.notifications.models import Delivery

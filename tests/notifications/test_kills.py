@@ -18,7 +18,7 @@ from app.core import leases
 from app.core.config import Settings
 from app.core.database import begin_write, prepare_engine
 from app.links.models import link_notification_handler
-from app.links.notification_dispatch import tell
+from app.links.schedule_events import tell
 from app.notifications import sender
 from app.notifications.events import STARTED, raise_event
 from app.notifications.models import Delivery, Event

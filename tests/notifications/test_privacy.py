@@ -29,7 +29,7 @@ from app.events.types import CLICKED
 from app.jobs.reports import make_reports
 from app.journal.codec import Visit
 from app.links.models import link_notification_handler
-from app.links.notification_dispatch import tell
+from app.links.schedule_events import tell
 from app.net.session import OutboundSession
 from app.notifications import events
 from app.notifications.composing import all_types

@@ -15,8 +15,7 @@ from sqlalchemy import create_engine, func, select
 from app.core.database import begin_write, engine_options, prepare_engine
 from app.core.leases import LEASE, precise_now
 from app.links.models import link_notification_handler
-from app.links.notification_dispatch import tell
-from app.links.schedule_events import tell_moments
+from app.links.schedule_events import tell, tell_moments
 from app.net.session import OutboundSession
 from app.notifications import delivery, events, outbox, sender, services, shares, waiting
 from app.notifications.models import Delivery, DeliveryAttempt, Event, NotificationHandler

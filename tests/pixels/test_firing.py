@@ -224,8 +224,8 @@ PROVIDER = Provider(
 '''
 ASK = """
 from app.pixels.firing import firing
-from app.pixels.forms import PixelForm
-from app.pixels.lists import WORDS
+from app.pixels.services import PixelForm
+from app.pixels.services import WORDS
 from app.input.data import RequestData
 form = PixelForm(RequestData([("type", "example"), ("name", "n"), ("pixel", "E-1")]), owner=None, stored=None)
 form.validate()

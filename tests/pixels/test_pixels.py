@@ -15,10 +15,9 @@ from app.core.extensions import db
 from app.input.data import RequestData
 from app.input.listing import find_page
 from app.pixels import services
-from app.pixels.forms import PixelForm
-from app.pixels.lists import LISTING
 from app.pixels.models import Pixel
 from app.pixels.provider import all_providers
+from app.pixels.services import LISTING, PixelForm
 
 # the words that an owner may use beside the neutral ones
 WORDS = {

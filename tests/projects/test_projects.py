@@ -10,8 +10,8 @@ import pytest
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
+from app.dashboard.links.rows import LinkTotals, totals_by
 from app.links.models import Link
-from app.links.totals import LinkTotals, totals_by
 from app.projects.models import Project
 from tests.api.shape import fields, problem
 from tests.clients import Api

@@ -15,8 +15,7 @@ from flask import Flask
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import MapAdapter
 
-from app.accounts.access import Access
-from app.accounts.rights import EDITOR, OWNER, VIEWER, may
+from app.accounts.access import EDITOR, OWNER, VIEWER, Access, may
 from app.core.config import Settings
 from app.dashboard.shared.workspace import action_of, is_inside
 from tests.factories import Factory

@@ -18,10 +18,9 @@ from sqlalchemy import select
 from werkzeug.test import TestResponse
 
 from app.accounts import invitations, member_invitations, workspaces
-from app.accounts.access import Access
+from app.accounts.access import EDITOR, OWNER, VIEWER, Access
 from app.accounts.keys import create_key
 from app.accounts.models import User, UserSession, Workspace, WorkspaceMember
-from app.accounts.rights import EDITOR, OWNER, VIEWER
 from app.accounts.workspaces import access_of
 from app.core.clock import now
 from app.core.config import Settings

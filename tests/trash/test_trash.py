@@ -19,14 +19,14 @@ from app.core.extensions import db
 from app.domains.models import Domain
 from app.links import services as links
 from app.links.models import Alias, LimitCounter, Link, LinkChange, PlanChange
-from app.links.trash_purge import purge
+from app.links.removal import purge
 from app.links.uploads import Picture
 from app.notifications import services as handlers
 from app.pixels import services as pixels
 from app.projects.models import Project
 from app.trash import services as trash
-from app.trash.documents import keys_to, parts_of
 from app.trash.models import RETENTION, Trashed
+from app.trash.services import keys_to, parts_of
 from tests import pictures
 
 pytestmark = pytest.mark.databases

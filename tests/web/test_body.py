@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from app.core.errors import Invalid, Malformed, TooLarge, UnsupportedMediaType, WaypostError
 from app.input.data import Nested, RequestData, Upload
-from app.web import urlencoded
+from app.web import text_bodies
 from app.web.body import read_query, read_sent
-from app.web.json_object import require_bounded
+from app.web.text_bodies import require_bounded
 
 FORM = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data; boundary=X"
@@ -394,7 +394,7 @@ def test_no_body_takes_many_times_its_size(
 @example(b"x" * 16382 + b"%41%41")
 @example(b"%" * 70_000 + b"%e4")
 def test_percent_signs_are_read_as_everywhere(encoded: bytes) -> None:
-    assert urlencoded.decode_percent(encoded) == unquote_to_bytes(encoded)
+    assert text_bodies.decode_percent(encoded) == unquote_to_bytes(encoded)
 
 
 @settings(deadline=None, max_examples=300)

@@ -23,8 +23,7 @@ from app.core.errors import FieldError, StoreDown
 from app.core.extensions import db
 from app.i18n.messages import in_english
 from app.web.error_pages import PHRASES
-from app.web.errors import STATUSES, failure_of
-from app.web.json_errors import described
+from app.web.errors import STATUSES, described, failure_of
 from tests.api.shape import problem
 from tests.clients import Api
 

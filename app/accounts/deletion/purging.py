@@ -28,7 +28,7 @@ from app.core.error_boundary import ErrorBoundary
 from app.events.models import EventDraft
 from app.import_export import files
 from app.import_export.models import FailedRow, LinkImport, PreviewRow
-from app.links import previous_uploads, trash_purge, uploads
+from app.links import previous_uploads, removal, uploads
 from app.links.history import PICTURES
 from app.links.models import Alias, Link, LinkChange, PlanChange
 from app.notifications.models import Delivery, NotificationHandler
@@ -187,8 +187,8 @@ def remove_trash(session: Session, _settings: Settings, workspace_id: int) -> in
         .limit(BATCH_SIZE)
     )
     found = session.scalars(mine).all()
-    uploads.remove(session, trash_purge.pictures_of(found))
-    previous_uploads.remove(session, trash_purge.links_of(found))
+    uploads.remove(session, removal.pictures_of(found))
+    previous_uploads.remove(session, removal.links_of(found))
     session.execute(delete(Trashed).where(Trashed.id.in_([one.id for one in found])))
     session.commit()
     return len(found)

@@ -1,26 +1,164 @@
-"""The provider of single sign-on: discovery, the addresses of a sign-in, and the person whom it names."""
+"""The provider of single sign-on: discovery, the addresses of a sign-in, and the person whom it names.
+
+Requests go by the connections of `app.net`, in the shape that Authlib's client expects. The operator names
+the provider, so it may be in any network. One sign-in shares a deadline, and an answer is cut at MAX_BYTES.
+What the provider says of itself is kept for an hour, and fetched again at a bounded rate.
+"""
 
 # see docs/decisions/2026-11-25-single-sign-on.md
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
-from urllib.parse import quote, urlsplit
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from urllib.parse import quote, urlencode, urlsplit
 
 from authlib.common.urls import add_params_to_uri
 from authlib.oauth2 import OAuth2Error
 from authlib.oauth2.client import OAuth2Client
 
 from app.accounts.oidc import tokens
-from app.accounts.oidc.cached_document import CachedDocument
 from app.accounts.oidc.errors import InvalidToken, ProviderDown, ProviderRefused
-from app.accounts.oidc.http import ProviderRequests
 from app.accounts.oidc.logout import LogoutNotice
 from app.accounts.oidc.person import ProviderPerson, judges_email, merge_userinfo, person_of
-from app.accounts.oidc.sign_in_request import SignInRequest
 from app.accounts.oidc.tokens import Keys
+from app.accounts.oidc.used_values import SignInRequest
 from app.core.config import Settings
 from app.core.setting_values import WEB_SCHEMES
+from app.net import http as net_http
+from app.net.dial import Deadline
+from app.net.http import EVERYWHERE, HttpResponse, NoAnswer
+
+SIGN_IN_SECONDS = 8.0  # for all requests of one sign-in
+MAX_BYTES = 512 * 1024
+OK, TOO_MANY, SERVER_ERROR = 200, 429, 500
+
+
+class ClientAuthentication(Protocol):
+    """How Authlib adds the client's id and secret to a request."""
+
+    def prepare(
+        self, method: str, uri: str, headers: dict[str, str], body: str
+    ) -> tuple[str, dict[str, str], str]: ...
+
+
+@dataclass(frozen=True)
+class ProviderAnswer:
+    """An answer with the attributes that Authlib reads."""
+
+    status_code: int
+    content: bytes
+
+    def json(self) -> Any:
+        """Raises ValueError for what is no JSON."""
+        try:
+            return json.loads(self.content)
+        except RecursionError as error:
+            raise ValueError("nested too deeply") from error
+
+    def raise_for_status(self) -> None:
+        raise ProviderDown(f"the answer has the status {self.status_code}")
+
+
+class ProviderRequests:
+    """The requests of one sign-in. Raises ProviderDown where there is no answer."""
+
+    def __init__(self, seconds: float = SIGN_IN_SECONDS) -> None:
+        self.deadline = Deadline(seconds)
+
+    def post(
+        self,
+        url: str,
+        data: Mapping[str, str],
+        headers: Mapping[str, str],
+        auth: ClientAuthentication,
+    ) -> ProviderAnswer:
+        """A request for a token, as Authlib sends it."""
+        url, signed, body = auth.prepare("POST", url, dict(headers), urlencode(data))
+        return self.send("POST", url, signed, body.encode())
+
+    def get_object(self, url: str, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """The JSON object at an address."""
+        answer = self.send("GET", url, {"Accept": "application/json", **(headers or {})})
+        try:
+            found = answer.json() if answer.status_code == OK else None
+        except ValueError:
+            found = None
+        if not isinstance(found, dict):
+            raise ProviderDown(f"{url} has the status {answer.status_code} or holds no JSON object")
+        return found
+
+    def send(self, method: str, url: str, headers: Mapping[str, str], body: bytes = b"") -> ProviderAnswer:
+        try:
+            answer: HttpResponse = net_http.request(
+                method,
+                url,
+                headers=headers,
+                body=body,
+                allowed=EVERYWHERE,
+                seconds=self.deadline.left(),
+                limit=MAX_BYTES,
+            )
+        except (NoAnswer, TimeoutError) as error:
+            raise ProviderDown(f"{url}: {error}") from error
+        if answer.status == TOO_MANY or answer.status >= SERVER_ERROR:
+            raise ProviderDown(f"{url} has the status {answer.status}")
+        return ProviderAnswer(answer.status, answer.body)
+
+
+Document = TypeVar("Document")
+
+FRESH_SECONDS = 3600.0
+STALE_SECONDS = 24 * 3600.0  # used that long where the provider does not answer
+RENEW_SECONDS = 30.0  # at most one fetch in this time, however many tokens name unknown keys
+RETRY_SECONDS = 3.0  # after a failure: requests that come meanwhile get the same one, and wait for nothing
+
+
+class CachedDocument(Generic[Document]):
+    """One document for all threads of a process. One of them fetches it; the others wait for that fetch."""
+
+    def __init__(self, fetch: Callable[[], Document]) -> None:
+        self._fetch = fetch
+        self._lock = threading.Lock()
+        self._value: Document | None = None
+        self._fetched = self._tried = float("-inf")
+        self._failure: ProviderDown | None = None
+
+    def get(self) -> Document:
+        """The document. Raises ProviderDown where there is none that is younger than a day."""
+        with self._lock:
+            if self._value is not None and self._age() < FRESH_SECONDS:
+                return self._value
+            return self._fetch_now(RETRY_SECONDS)
+
+    def peek(self) -> Document | None:
+        """The document if it is there. Waits for nothing."""
+        return self._value
+
+    def renew(self) -> Document:
+        """The document as it is now, or as it was at most RENEW_SECONDS ago. Raises ProviderDown."""
+        with self._lock:
+            return self._fetch_now(RENEW_SECONDS)
+
+    def _age(self) -> float:
+        return time.monotonic() - self._fetched
+
+    def _fetch_now(self, pause: float) -> Document:
+        if time.monotonic() - self._tried >= pause:
+            self._tried = time.monotonic()
+            try:
+                self._value, self._failure = self._fetch(), None
+                self._fetched = time.monotonic()
+            except ProviderDown as failure:
+                self._failure = failure
+                self._tried = time.monotonic()
+        if self._value is not None and self._age() < STALE_SECONDS:
+            return self._value
+        raise self._failure or ProviderDown("nothing was fetched yet")
+
 
 WELL_KNOWN = "/.well-known/openid-configuration"
 NEEDED = ("authorization_endpoint", "token_endpoint", "jwks_uri")

@@ -1,9 +1,11 @@
-"""Values that may be used once: the `state` of a sign-in and the `jti` of a logout token."""
+"""Values of a sign-in, and those that may be used once: its `state`, and the `jti` of a logout token."""
 
 from __future__ import annotations
 
 import datetime as dt
 import hashlib
+import secrets
+from typing import NamedTuple
 
 from sqlalchemy import delete, insert
 from sqlalchemy.exc import IntegrityError
@@ -11,6 +13,21 @@ from sqlalchemy.exc import IntegrityError
 from app.accounts.oidc.models import OidcUsedValue
 from app.core.clock import now
 from app.core.database import AnySession, begin_write
+
+RANDOM_BYTES = 48
+
+
+class SignInRequest(NamedTuple):
+    """What one sign-in sends to the provider and expects back."""
+
+    state: str
+    nonce: str
+    verifier: str  # of PKCE
+
+    @classmethod
+    def draw(cls) -> SignInRequest:
+        """New values, which nobody can guess."""
+        return cls(*(secrets.token_urlsafe(RANDOM_BYTES) for _ in cls._fields))
 
 
 def use_once(session: AnySession, kind: str, value: str, lifetime: dt.timedelta) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.accounts.forms import MAX_DAYS
-from app.accounts.password_rules import MAX_LENGTH
+from app.accounts.passwords import MAX_LENGTH
 from app.analytics.params import read_date
 from app.analytics.sharing.models import StatisticsShare
 from app.core import clock
@@ -17,8 +17,8 @@ from app.i18n.messages import lazy_gettext as _l
 from app.input.fields import DateTimeField, ListField, SentField
 from app.input.forms import ChoiceField, FlagField, OwnIdField, Rejected, TextField, WholeField
 from app.links.fields import MASK, LinkPasswordField
+from app.links.forms import VisitorPasswordForm
 from app.links.models import Link
-from app.links.password_forms import VisitorPasswordForm
 from app.projects.models import Project
 
 # what a share address may show beside the totals; never destinations, nor the pages that visitors came from

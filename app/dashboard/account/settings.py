@@ -1,15 +1,19 @@
-"""Account page: name, time zone, language, reports, destination checks, password, address and sessions."""
+"""Account page: name, time zone, language, reports, checks, password, address, sessions, data, deletion."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-from flask import Response, abort, make_response, render_template, url_for
+from babel.numbers import format_decimal
+from flask import Response, abort, make_response, redirect, render_template, send_file, url_for
 from flask.typing import ResponseReturnValue
+from markupsafe import Markup
 
-from app.accounts import keys, passwords, second_factor, services
+from app.accounts import keys, passwords, second_factor, services, standing
 from app.accounts import sessions as user_sessions
-from app.accounts.forms import AccountForm, OwnEmailForm, PasswordForm
+from app.accounts.deletion import leaving
+from app.accounts.forms import AccountForm, LeaveForm, OwnEmailForm, PasswordForm
 from app.accounts.models import User, UserSession
 from app.accounts.oidc import identities
 from app.accounts.oidc.models import OidcIdentity
@@ -18,16 +22,24 @@ from app.core import clock
 from app.core.database import begin_write
 from app.core.errors import Invalid, NotFound
 from app.core.extensions import db
-from app.dashboard.auth import proofs, sessions
+from app.dashboard.auth import reauthentication, sessions
 from app.dashboard.auth.access import current_security_mail, is_shown_again, signed_in_user, submitted_form
 from app.dashboard.auth.reauthentication import reauthenticated
+from app.dashboard.auth.sessions import leave_browser
 from app.dashboard.auth.single_sign_on import find_provider, require_provider, uses_password
+from app.dashboard.imports.views import note_export
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.form_views import FormView
 from app.events.subscriptions.ending import end_over
+from app.i18n import language
 from app.i18n.messages import gettext as _
+from app.import_export import archives, files
+from app.import_export.models import Archive
 from app.input.data import RequestData
+from app.web import application, urls
+
+FOLDER = "dashboard/account"
 
 
 class AccountViews(FormView):
@@ -70,9 +82,11 @@ def save_password() -> ResponseReturnValue:
         abort(404)
     form = PasswordForm(submitted_form(), owner=signed_in_user())
     if form.validate():
-        proofs.ask_password(form)
+        reauthentication.ask_password(form)
     if form.problems:
-        return render_account(VIEWS.read_form(None, VIEWS.get_row()), form, proofs.status_of(form))
+        return render_account(
+            VIEWS.read_form(None, VIEWS.get_row()), form, reauthentication.status_of_proof(form)
+        )
     password_hash, signed_in_at = passwords.hash_password(form.password.data), sessions.this_one().datetime
     begin_write(db.session)
     services.store_password(signed_in_user(), password_hash)
@@ -90,7 +104,7 @@ def save_password() -> ResponseReturnValue:
 
 def render_account(form: AccountForm, password_form: PasswordForm, status: int = 200) -> ResponseReturnValue:
     body = render_template(
-        "dashboard/account/page.html",
+        f"{FOLDER}/page.html",
         form=form,
         password_form=password_form,
         here="account",
@@ -149,8 +163,8 @@ def ask_email() -> ResponseReturnValue:
 
 def email_page(form: OwnEmailForm, status: int = 200) -> Response:
     return rendering.render_page(
-        "dashboard/account/page_of.html",
-        "dashboard/account/_email.html",
+        f"{FOLDER}/page_of.html",
+        f"{FOLDER}/_email.html",
         status=status,
         here="account",
         form=form,
@@ -164,9 +178,9 @@ def save_email() -> ResponseReturnValue:
     form = OwnEmailForm(submitted_form(), owner=signed_in_user())
     if is_shown_again():
         return email_page(form)
-    proofs.validate_with_password(form, "own_password")
+    reauthentication.validate_with_password(form, "own_password")
     if form.problems:
-        return email_page(form, proofs.status_of(form))
+        return email_page(form, reauthentication.status_of_proof(form))
     begin_write(db.session)
     row, old = db.session.get_one(User, signed_in_user().id), signed_in_user().email
     try:
@@ -205,3 +219,117 @@ def end_other_sessions() -> ResponseReturnValue:
     record(db.session, "session.ended", account=signed_in_user(), count=ended)
     db.session.commit()
     return back_to_account(_("Every other browser is signed out."), "sessions")
+
+
+# --- all data to download, and the deletion of the account
+
+
+UNITS = ("B", "kB", "MB", "GB", "TB")
+
+
+@blueprint.get("/account/data", endpoint="account_data")
+def show_data() -> ResponseReturnValue:
+    """The state of the download. The page polls it while it is under way."""
+    return rendering.render_page(
+        f"{FOLDER}/data.html", f"{FOLDER}/_download.html", here="account", **download()
+    )
+
+
+def download() -> dict[str, Any]:
+    row = archives.find_archive(signed_in_user())
+    if row is not None and row.state == archives.DONE and not files.is_there(db.session, path_of(row)):
+        row = None  # backups leave the downloads out: after a restore the row is there without its file
+    return {
+        "archive": row,
+        "archive_ends": row and archives.expires_at(row),
+        "under_way": archives.UNDER_WAY,
+        "zone": rendering.owner_zone(),
+    }
+
+
+@blueprint.post("/account/data", endpoint="account_data_write")
+@reauthenticated(show_data)
+def make_archive() -> ResponseReturnValue:
+    """Request an archive of all data. The worker makes it, so the page may be closed."""
+    begin_write(db.session)
+    archives.ask(signed_in_user(), urls.links_site())
+    record(db.session, "archive.requested", account=signed_in_user())
+    db.session.commit()
+    if rendering.is_fragment():
+        return show_data()
+    return redirect(url_for("dashboard.account_data"), 303)
+
+
+def path_of(row: Archive) -> Path:
+    return archives.path_of(application.settings().data_dir, row.file)
+
+
+@blueprint.get("/account/data/file", endpoint="account_data_file")
+def send_archive() -> ResponseReturnValue:
+    row = archives.find_archive(signed_in_user())
+    if row is None or row.state != archives.DONE:
+        abort(404)
+    path = path_of(row)
+    name = f"waypost-{(row.done_datetime or clock.now()):%Y-%m-%d}.zip"
+    if not files.fetch(db.session, path):  # another machine may have made it
+        abort(404)
+    note_export("archive.downloaded", row.workspace_id)
+    return send_file(path, mimetype="application/zip", as_attachment=True, download_name=name, max_age=0)
+
+
+@blueprint.get("/account/delete", endpoint="account_delete")
+def ask_delete() -> ResponseReturnValue:
+    return delete_page(LeaveForm(None, owner=signed_in_user()))
+
+
+def delete_page(form: LeaveForm, problem: str = "", status: int = 200) -> Response:
+    return rendering.render_page(
+        f"{FOLDER}/page_of.html",
+        f"{FOLDER}/_delete.html",
+        status=status,
+        here="account",
+        form=form,
+        problem=problem,
+        heading=_("Delete your account?"),
+    )
+
+
+@blueprint.post("/account/delete", endpoint="account_delete_write")
+def delete_account() -> ResponseReturnValue:
+    """Delete the account. Needs its e-mail address and the password: an open session is not enough."""
+    form = LeaveForm(submitted_form(), owner=signed_in_user())
+    reauthentication.validate_with_password(form, "own_password")
+    if form.problems:
+        return delete_page(form, status=reauthentication.status_of_proof(form))
+    begin_write(db.session)
+    row = db.session.get_one(User, signed_in_user().id)  # `current_user` is a proxy
+    try:
+        leaving.leave(row)
+    except Invalid as invalid:
+        db.session.rollback()
+        return delete_page(form, invalid.errors[0].title, 422)
+    until = standing.gone_from(row)
+    db.session.commit()
+    return left(
+        _("Your account is deleted. Until %(until)s an admin can restore it.", until=f"{until:%Y-%m-%d}")
+    )
+
+
+def left(message: str) -> ResponseReturnValue:
+    leave_browser()
+    return rendering.leave_page(message, url_for("accounts.login"))
+
+
+@blueprint.app_template_global()
+def data_section() -> Markup:
+    """The section for the account page. As a template global it needs nothing from that page's view."""
+    return Markup(render_template(f"{FOLDER}/_data.html", **download()))  # noqa: S704  a template of ours
+
+
+@blueprint.app_template_filter()
+def as_size(count: float) -> str:
+    """Format a number of bytes with its unit: `397.5 kB`."""
+    power = 0
+    while count >= 1000 and power < len(UNITS) - 1:
+        count, power = count / 1000, power + 1
+    return f"{format_decimal(count, format='#,##0.#', locale=language())} {UNITS[power]}"

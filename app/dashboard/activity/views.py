@@ -1,8 +1,9 @@
-"""Pages of activity: events by type, link and who made them, and whether there are newer ones."""
+"""Pages of activity: events by type, link and who made them, in words, and whether there are newer ones."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import datetime as dt
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from flask import render_template, url_for
@@ -10,27 +11,130 @@ from flask.typing import ResponseReturnValue
 from sqlalchemy import select
 
 from app.accounts import workspaces
-from app.accounts.ownership import MAX_ID
+from app.accounts.access import MAX_ID
+from app.core.clock import FORMAT
 from app.core.errors import FieldError
 from app.core.extensions import db
-from app.dashboard.activity.words import LABELS, describe_event
+from app.dashboard.links.states import Badge
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
+from app.dashboard.shared.words import words_for
 from app.dashboard.shared.workspace import workspace_id
+from app.dashboard.statistics.figures import word
+from app.events import types
 from app.events.feed.backward import OlderPage, read_older
 from app.events.feed.cursors import CursorGone
 from app.events.feed.entry_reader import FeedFilter
 from app.events.feed.reading import Event, newest_cursor, read
 from app.events.types import TYPES
+from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
 from app.input.listing import one_of
 from app.input.params import ParamReader
 from app.input.parsers import parse_integer
 from app.links.aliases import key_of
 from app.links.models import Alias
+from app.links.schema import SETTINGS
 from app.notifications.site import site_of
 from app.web.application import settings
 from app.web.body import read_params
+
+LABELS: Mapping[str, str] = words_for("event_types")
+TONES: Mapping[str, str] = {
+    types.CREATED: "good",
+    types.RESTORED: "good",
+    types.RECOVERED: "good",
+    types.DELETED: "warn",
+    types.LIMIT_REACHED: "warn",
+    types.FAILING: "bad",
+}
+WAYPOST = "Waypost"
+OPERATOR = _l("The operator, on the command line")
+# fields whose values name rows of other tables: that they changed says enough
+REFERENCES = {"project_id", "domain_id", "pixels_ids", "email_reports"}
+MAX_VALUE = 160  # characters
+
+
+class EventWords(NamedTuple):
+    """One event as the page shows it."""
+
+    id: str
+    moment: dt.datetime
+    state: Badge
+    link_id: int
+    url: str
+    short_url: str
+    details: list[str]
+    actor: str
+
+
+def describe_event(event: Event) -> EventWords:
+    link = event["data"]["link"]
+    return EventWords(
+        event["id"],
+        dt.datetime.strptime(event["datetime"], FORMAT).replace(tzinfo=dt.UTC),
+        Badge(LABELS[event["type"]], TONES.get(event["type"], "")),
+        link["id"],
+        link["url"] or "",
+        link["short_url"] or "",
+        [*details_of(event)],
+        describe_actor(event["data"].get("actor")),
+    )
+
+
+def details_of(event: Event) -> Iterator[str]:
+    data = event["data"]
+    if event["type"] == types.CLICKED:
+        yield from details_of_click(data)
+    elif event["type"] == types.CREATED:
+        yield data["link"]["location_url"] or ""
+    elif event["type"] == types.FAILING:
+        yield data["reason"]
+    for name, (before, after) in data.get("changes", {}).items():
+        yield describe_change(name, before, after)
+
+
+def details_of_click(click: Mapping[str, Any]) -> Iterator[str]:
+    if click["is_bot"]:
+        yield _("Bot")
+    if click["country_code"]:
+        yield word("country_code", click["country_code"])
+    for name in ("city_name", "browser_name", "os_name"):
+        if click[name]:
+            yield click[name]
+    yield word("referrer_host", click["referrer_host"])
+
+
+def describe_change(name: str, before: Any, after: Any) -> str:
+    label = SETTINGS[name].label if name in SETTINGS else name
+    if name in REFERENCES:
+        return str(label)
+    return f"{label}: {describe_value(before)} → {describe_value(after)}"
+
+
+def describe_value(value: Any) -> str:
+    if value is None or value in ("", []):
+        return "–"
+    if isinstance(value, bool):
+        return _("On") if value else _("Off")
+    if isinstance(value, list):
+        value = ", ".join(f"{one['key']} → {one['value']}" if isinstance(one, dict) else one for one in value)
+    text = str(value)
+    return text if len(text) <= MAX_VALUE else f"{text[:MAX_VALUE]}…"
+
+
+def describe_actor(actor: Mapping[str, Any] | None) -> str:
+    """Who did it; "" where nobody did, as of a click."""
+    if actor is None:
+        return ""
+    if actor["type"] == "system":
+        return WAYPOST
+    if actor["type"] == "operator":
+        return str(OPERATOR)
+    if actor["type"] == "key":
+        return _("API key “%(name)s”", name=actor["name"] or "")
+    return str(actor["name"] or WAYPOST)
+
 
 ON_A_PAGE = 50
 NO_LINK = _l("No link has this alias.")

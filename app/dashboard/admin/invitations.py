@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from flask import Response, current_app, make_response, redirect, render_template, url_for
+from flask import Response, make_response, redirect, render_template, url_for
 from flask.typing import ResponseReturnValue
 
 from app.accounts import invitations, passwords, services
+from app.accounts.access import MAX_ID
 from app.accounts.forms import InvitationForm, NewUserForm
 from app.accounts.invitations import InvitationClosed
 from app.accounts.models import Invitation, User
-from app.accounts.ownership import MAX_ID
 from app.core.clock import format_utc
 from app.core.database import begin_write, reread
 from app.core.errors import NotFound
 from app.core.extensions import db
-from app.dashboard.admin.users import rows
+from app.dashboard.admin.users import FOLDER, show_list_again
 from app.dashboard.auth import sessions
-from app.dashboard.auth.access import admins_only, is_shown_again, signed_in_user, submitted_form
+from app.dashboard.auth.access import admins_only, has_mail, is_shown_again, signed_in_user, submitted_form
 from app.dashboard.auth.login import blueprint as accounts
-from app.dashboard.auth.login import settings_of, submitted_text
+from app.dashboard.auth.login import submitted_text
 from app.dashboard.auth.reauthentication import reauthenticated
 from app.dashboard.auth.single_sign_on import require_passwords
 from app.dashboard.shared import rendering
@@ -28,7 +28,6 @@ from app.notifications import system_email
 from app.notifications.addresses import name_without_addresses
 from app.web import urls
 
-FOLDER = "dashboard/users"
 STATUS = {invitations.UNKNOWN: 404}
 
 
@@ -48,10 +47,6 @@ def ask_new_again() -> ResponseReturnValue:
 
 def form_page(form: InvitationForm, status: int = 200) -> Response:
     return render_page("invite", status, form=form, has_mail=has_mail(), heading=_("Invite a user"))
-
-
-def has_mail() -> bool:
-    return bool(settings_of(current_app).smtp_url)
 
 
 @blueprint.post("/users/invitations/new", endpoint="invitations_new_write")
@@ -131,17 +126,11 @@ def revoke(id: int) -> ResponseReturnValue:
     invitations.revoke(row)
     system_email.withdraw(db.session, about_of(row))
     db.session.commit()
-    message = _("The invitation is revoked.")
-    if not rendering.is_fragment():
-        return rendering.redirect_with(message, url_for("dashboard.users"))
-    part = render_template(f"{FOLDER}/_list.html", **rows())
-    return rendering.swap_part(message, part, "#results", "innerHTML")
+    return show_list_again(_("The invitation is revoked."))
 
 
 def render_page(name: str, status: int = 200, **context: object) -> Response:
-    return rendering.render_page(
-        f"{FOLDER}/page.html", f"{FOLDER}/_{name}.html", status=status, here="users", **context
-    )
+    return rendering.render_in(FOLDER, name, status, here="users", **context)
 
 
 # --- pages of the invited person

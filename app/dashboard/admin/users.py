@@ -1,35 +1,89 @@
-"""Users page for admins: the list of users, and the actions on them."""
+"""Users page for admins: the list of users, and the actions on them, with the texts that explain these."""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from flask import Response, abort, render_template, url_for
 from flask.typing import ResponseReturnValue
 from sqlalchemy import Select, func, or_, select
 
 from app.accounts import invitations, standing
+from app.accounts.access import MAX_ID
+from app.accounts.deletion import leaving
 from app.accounts.models import ApiKey, Passkey, SecondFactor, User
 from app.accounts.oidc import identities
-from app.accounts.ownership import MAX_ID
 from app.core import clock
 from app.core.database import begin_write
 from app.core.errors import FieldError, Invalid, NotFound
 from app.core.extensions import db
-from app.dashboard.admin.user_actions import ACTIONS, YOURSELF, UserAction
-from app.dashboard.auth.access import admins_only, signed_in_user
+from app.dashboard.auth.access import admins_only, current_security_mail, signed_in_user
 from app.dashboard.auth.reauthentication import reauthenticated
-from app.dashboard.auth.single_sign_on import find_provider
+from app.dashboard.auth.single_sign_on import find_provider, require_provider
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
+from app.dashboard.shared.words import TABLE, words_for
 from app.i18n.messages import gettext
+from app.i18n.messages import lazy_gettext as _l
 from app.input.listing import contains
 from app.input.params import ParamReader
 from app.input.parsers import parse_integer
 from app.links.models import Link
 from app.web.body import read_params
+
+YOURSELF = _l("This is your own account. You can delete it on the account page.")
+
+
+class UserAction(NamedTuple):
+    """One action on a user. `words`: what it means, a sentence each."""
+
+    heading: str
+    words: Sequence[str]
+    save: str
+    is_done: str  # a message with the slot `name`
+    service: Callable[[User], None]
+    is_danger: bool = False
+    undo: str = ""
+    is_for_others: bool = False
+
+
+def user_action(name: str, service: Callable[[User], None], **options: Any) -> UserAction:
+    is_done = TABLE["user_actions"][name]["is_done"]  # worded once its slot is known
+    return UserAction(**{**words_for("user_actions")[name], "is_done": is_done}, service=service, **options)
+
+
+def reset_two_factor(user: User) -> None:
+    current_security_mail().reset_two_factor(user)
+
+
+def allow_single_sign_on(user: User) -> None:
+    if not user.is_own_address(user.email):
+        text = _l(
+            "The e-mail address of this account is not confirmed. The user can link it with the password."
+        )
+        raise Invalid(FieldError(text, "unverified_email"))
+    identities.allow(user, require_provider().issuer)
+
+
+def unlink_single_sign_on(user: User) -> None:
+    identities.unlink(user, require_provider().issuer)
+
+
+ON_OTHERS = {"is_danger": True, "is_for_others": True}
+ACTIONS: Mapping[str, UserAction] = {
+    "admin": user_action("admin", standing.make_admin),
+    "not-admin": user_action("not-admin", standing.unmake_admin),
+    "reset-two-factor": user_action("reset-two-factor", reset_two_factor, **ON_OTHERS),
+    "allow-single-sign-on": user_action("allow-single-sign-on", allow_single_sign_on),
+    "unlink-single-sign-on": user_action("unlink-single-sign-on", unlink_single_sign_on, **ON_OTHERS),
+    "disable": user_action("disable", standing.disable, undo="enable", **ON_OTHERS),
+    "enable": user_action("enable", standing.enable),
+    "delete": user_action("delete", leaving.leave, undo="restore", **ON_OTHERS),
+    "restore": user_action("restore", leaving.come_back),
+}
+
 
 FOLDER = "dashboard/users"
 PAGE_SIZE = 50
@@ -39,7 +93,7 @@ MAX_PAGE = 100_000
 @blueprint.get("/users/", endpoint="users")
 @admins_only
 def show_list() -> ResponseReturnValue:
-    return rendering.render_page(f"{FOLDER}/list.html", f"{FOLDER}/_list.html", here="users", **rows())
+    return rendering.render_in(FOLDER, "list", here="users", **rows())
 
 
 def rows() -> dict[str, Any]:
@@ -131,10 +185,10 @@ def ask(id: int, action: str) -> ResponseReturnValue:
 def render_action_dialog(
     row: User, action: str, chosen: UserAction, problem: FieldError | None = None, status: int = 200
 ) -> Response:
-    return rendering.render_page(
-        f"{FOLDER}/page.html",
-        f"{FOLDER}/_ask.html",
-        status=status,
+    return rendering.render_in(
+        FOLDER,
+        "ask",
+        status,
         here="users",
         row=row,
         action=action,
@@ -161,10 +215,16 @@ def change(id: int, action: str) -> ResponseReturnValue:
     undo = url_for("dashboard.users_change_write", id=id, action=chosen.undo) if chosen.undo else ""
     if not signed_in_user().is_admin:  # admins can take their own rights away
         return gone_from_here(message)
-    if not rendering.is_fragment():
-        return rendering.redirect_with(message, url_for("dashboard.users"), undo=undo)
-    part = render_template(f"{FOLDER}/_list.html", **rows())
-    return rendering.swap_part(message, part, "#results", "innerHTML", undo=undo)
+    return show_list_again(message, undo)
+
+
+def show_list_again(message: str, undo: str = "") -> ResponseReturnValue:
+    return rendering.show_list(
+        message,
+        url_for("dashboard.users"),
+        lambda: render_template(f"{FOLDER}/_list.html", **rows()),
+        undo=undo,
+    )
 
 
 def refuse_oneself(row: User, chosen: UserAction) -> None:

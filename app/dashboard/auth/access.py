@@ -106,8 +106,7 @@ def is_shown_again() -> bool:
 
 
 def token_of(fields: RequestData) -> str | None:
-    last = fields.last("csrf_token") if "csrf_token" in fields else request.headers.get(TOKEN_HEADER)
-    return last if isinstance(last, str) else None
+    return fields.text("csrf_token") if "csrf_token" in fields else request.headers.get(TOKEN_HEADER)
 
 
 def with_fresh_token(response: Response) -> Response:

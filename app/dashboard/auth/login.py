@@ -1,8 +1,16 @@
-"""Sign-in, sign-out, and the set-up of the first account."""
+"""Sign-in, sign-out, and the set-up of the first account.
 
+The server stores nothing for a stranger. What was typed into a form whose session was over is carried by the
+sign-in page in one encrypted text, which only a sign-in to the form's own account opens again.
+"""
+
+# see docs/decisions/2026-11-24-kept-forms.md
 from __future__ import annotations
 
+import json
 import re
+import zlib
+from typing import NamedTuple
 
 from flask import (
     Blueprint,
@@ -20,21 +28,33 @@ from flask import (
 from flask.typing import ResponseReturnValue
 from flask_login import current_user
 from flask_wtf.csrf import generate_csrf
+from werkzeug.exceptions import HTTPException
 
 from app.accounts import passwords, second_factor, services, setup, sign_in_failures
 from app.accounts.forms import CodeForm, NewUserForm, SignInForm
 from app.accounts.hashing import GATE, HashPriority
 from app.accounts.models import User
-from app.core.config import Settings
+from app.core.clock import now
 from app.core.database import begin_write
-from app.core.errors import FieldError, Forbidden, Malformed, RateLimited, RetryLater
+from app.core.encryption import decrypt_text, encrypt_text
+from app.core.errors import FieldError, Forbidden, Malformed, RateLimited, RetryLater, WaypostError
 from app.core.extensions import db
-from app.dashboard.auth import kept_forms, known_browsers, rate_limits, sessions, single_sign_on
-from app.dashboard.auth.access import SAFE, SignedOut, require_own_write, signed_in_user, submitted_form
+from app.core.secret_keys.ring import current_keys
+from app.dashboard.auth import rate_limits, sessions, single_sign_on
+from app.dashboard.auth.access import (
+    SAFE,
+    SignedOut,
+    require_own_write,
+    require_same_origin,
+    signed_in_user,
+    submitted_form,
+)
 from app.dashboard.auth.single_sign_on import may_use_passwords, require_passwords
 from app.dashboard.shared.blueprint import blueprint as dashboard
+from app.dashboard.shared.rendering import is_fragment
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
+from app.web.application import settings
 from app.web.body import read_params
 from app.web.error_pages import error_response
 from app.web.errors import status_of
@@ -58,11 +78,6 @@ def init_app(app: Flask) -> None:
     app.register_blueprint(blueprint)
 
 
-def settings_of(app: Flask) -> Settings:
-    found: Settings = app.config["WAYPOST"]
-    return found
-
-
 @blueprint.before_request
 def guard() -> ResponseReturnValue | None:
     """Check writes as on every page, but show a form whose session has ended again, with a new token."""
@@ -81,8 +96,7 @@ def guard() -> ResponseReturnValue | None:
 
 def submitted_text(name: str) -> str:
     """A field of the form, else a parameter of the address."""
-    found = submitted_form().last(name) if name in submitted_form() else from_address(name)
-    return found if isinstance(found, str) else ""
+    return submitted_form().text(name) if name in submitted_form() else from_address(name)
 
 
 def from_address(name: str) -> str:
@@ -102,8 +116,8 @@ def login() -> ResponseReturnValue:
 
 @blueprint.post("/login")
 def sign_in() -> ResponseReturnValue:
-    if current_user.is_authenticated and kept_forms.carried():  # by single sign-on, in another tab
-        return kept_forms.page_after_sign_in(signed_in_user()) or redirect(safe_next(), 303)
+    if current_user.is_authenticated and carried_form():  # by single sign-on, in another tab
+        return page_after_sign_in(signed_in_user()) or redirect(safe_next(), 303)
     form = SignInForm(submitted_form(), owner=None)
     if not may_use_passwords():
         sign_in_failures.note("sign_in.failed", None, PASSWORD_OFF)
@@ -126,9 +140,9 @@ def sign_in() -> ResponseReturnValue:
     remember = bool(form.remember.data)
     if second_factor.is_on(user):
         sessions.start_pending_sign_in(user, remember=remember, next_=safe_next())
-        return code_page(CodeForm(None, owner=None)) if kept_forms.carried() else to_code()
+        return code_page(CodeForm(None, owner=None)) if carried_form() else to_code()
     sessions.start(user, remember=remember)
-    return kept_forms.page_after_sign_in(user) or redirect(safe_next(), 303)
+    return page_after_sign_in(user) or redirect(safe_next(), 303)
 
 
 def to_code() -> ResponseReturnValue:
@@ -136,12 +150,12 @@ def to_code() -> ResponseReturnValue:
 
 
 def code_page(form: CodeForm, status: int = 200) -> Response:
-    return make_response(render_template("accounts/code.html", form=form, kept=kept_forms.carried()), status)
+    return make_response(render_template("accounts/code.html", form=form, kept=carried_form()), status)
 
 
 def authenticate(email: str, password: str) -> User | None:
     """The user with this address and password. Raises Busy, which counts as no try, RateLimited, ShutOut."""
-    browser = known_browsers.name_for_email(email)
+    browser = rate_limits.name_for_email(email)
     counts = rate_limits.of_sign_in(email, browser)
     with (
         GATE.reserve(HashPriority.KNOWN if browser else HashPriority.STRANGERS),
@@ -161,7 +175,7 @@ def after_a_while(wait: RetryLater, response: Response) -> Response:
 def sign_in_page(
     form: SignInForm, problem: str = "", *, status: int = 200, is_new: bool = False, kept: str = ""
 ) -> Response:
-    has_mail = bool(settings_of(current_app).smtp_url)
+    has_mail = bool(settings().smtp_url)
     days = current_app.permanent_session_lifetime.days
     body = render_template(
         "accounts/login.html",
@@ -171,7 +185,7 @@ def sign_in_page(
         has_mail=has_mail,
         days=days,
         is_new=is_new,
-        kept=kept or kept_forms.carried(),
+        kept=kept or carried_form(),
         ended_here=submitted_text("ended") == "provider",
     )
     return make_response(body, status)
@@ -223,7 +237,7 @@ def make_first_user() -> ResponseReturnValue:
     user = first_user(form)
     if user is None:
         return too_late()
-    setup.forget_token(settings_of(current_app).data_dir)
+    setup.forget_token(settings().data_dir)
     sessions.start(user)
     return redirect(url_for("dashboard.home"), 303)
 
@@ -244,11 +258,11 @@ def require_token() -> None:
 
 
 def has_right_token() -> bool:
-    return setup.is_right(settings_of(current_app).data_dir, submitted_text("token"))
+    return setup.is_right(settings().data_dir, submitted_text("token"))
 
 
 def setup_page(form: NewUserForm, *, status: int = 200) -> Response:
-    has_own_address = settings_of(current_app).dashboard_url is not None
+    has_own_address = settings().dashboard_url is not None
     page = render_template(
         "accounts/setup.html",
         form=form,
@@ -284,8 +298,69 @@ def signed_in() -> ResponseReturnValue:
 @dashboard.errorhandler(SignedOut)
 def keep_form(error: SignedOut) -> Response:
     """Answer a form whose session is over by the sign-in page, which keeps what was typed."""
-    kept = "" if request.method in SAFE else kept_forms.keep_sent()
+    kept = "" if request.method in SAFE else keep_sent()
     if not kept:
         return error_response(error)
     why = _("You are signed out. What you typed is kept on this page: sign in to continue.")
     return sign_in_page(SignInForm(None, owner=None), why, status=401, kept=kept)
+
+
+# --- what was typed into a form whose session was over, kept in the sign-in page until its owner is back
+
+
+KEPT_FIELD = "kept"
+ACCOUNT_FIELD = "account"  # the field by which a form says whose it is
+AGAIN_FIELD = "again"  # the field that has a form shown, not saved
+KEPT_SECONDS = 3600
+MAX_KEPT = 48_000  # characters: the sign-in form must stay below the size of a form of strangers
+SECRETS = frozenset({"password", "own_password", "current_password", "code"})
+NOT_KEPT = SECRETS | {"csrf_token", "passkey", ACCOUNT_FIELD, AGAIN_FIELD}
+
+
+class KeptForm(NamedTuple):
+    """The path of a form, and the fields that were sent there. `is_whole`: nothing had to be left out."""
+
+    path: str
+    fields: list[tuple[str, str]]
+    is_whole: bool
+
+
+def keep_sent() -> str:
+    """The sent form as an encrypted text; "" for a form that can't be shown again, or is too long."""
+    try:
+        require_same_origin()
+        sent = submitted_form()
+    except (WaypostError, HTTPException):  # from another site, too long, or none that can be read
+        return ""
+    account = sent.last(ACCOUNT_FIELD) if ACCOUNT_FIELD in sent else None
+    if is_fragment() or not isinstance(account, str):
+        return ""
+    pairs = [(f"{name}[{index}]", value) for name, index, value in sent.pairs() if name not in NOT_KEPT]
+    fields = [(name, value) for name, value in pairs if isinstance(value, str)]
+    is_whole = len(fields) == len(pairs) and not any(sent.last(name) for name in SECRETS if name in sent)
+    until = now().timestamp() + KEPT_SECONDS
+    content = json.dumps([account, until, request.path, fields, is_whole])
+    text = encrypt_text(zlib.compress(content.encode()), current_keys().current())
+    return text if len(text) <= MAX_KEPT else ""
+
+
+def carried_form() -> str:
+    """The encrypted text that came with a step of the sign-in."""
+    return submitted_form().text(KEPT_FIELD)
+
+
+def open_kept(text: str, user: User) -> KeptForm | None:
+    """The form that this user sent. None for another's, for one that is too old, and for what is none."""
+    content = decrypt_text(text, current_keys().all()) if text else None
+    if content is None:
+        return None
+    account, until, path, fields, is_whole = json.loads(zlib.decompress(content))
+    if account != str(user.id) or until < now().timestamp():
+        return None
+    return KeptForm(path, [(name, value) for name, value in fields], is_whole)
+
+
+def page_after_sign_in(user: User) -> Response | None:
+    """The page that leads back to the form; None where none was kept for this user."""
+    kept = open_kept(carried_form(), user)
+    return kept and make_response(render_template("dashboard/kept_form.html", kept=kept, again=AGAIN_FIELD))

@@ -1,4 +1,4 @@
-"""Sign-in with a passkey: alone, or as the second step after the password."""
+"""Sign-in with a passkey alone, and the second step after the password: a code or a passkey."""
 
 # see docs/decisions/2026-11-25-passkeys.md
 from __future__ import annotations
@@ -6,16 +6,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from flask import redirect, url_for
+from flask import flash, redirect, url_for
 from flask.typing import ResponseReturnValue
 
 from app.accounts import passkeys, second_factor, services, sign_in_failures
 from app.accounts.forms import CodeForm, PasskeyForm, SignInForm
+from app.accounts.hashing import GATE, HashPriority
 from app.accounts.models import Passkey, User
 from app.accounts.passkey_ceremonies import SECOND_FACTOR, SIGN_IN, Ceremony, PasskeyRefused
-from app.core.errors import RateLimited
-from app.dashboard.auth import kept_forms, passkey_requests, rate_limits, sessions, two_factor_login
-from app.dashboard.auth.access import submitted_form
+from app.core.database import begin_write
+from app.core.errors import RateLimited, RetryLater
+from app.core.extensions import db
+from app.dashboard.auth import login, oidc_login, rate_limits, reauthentication, sessions
+from app.dashboard.auth.access import current_security_mail, submitted_form
 from app.dashboard.auth.login import (
     after_a_while,
     blueprint,
@@ -27,13 +30,81 @@ from app.dashboard.auth.login import (
 from app.dashboard.auth.rate_limits import TryLimit
 from app.web.errors import status_of
 
+
+@blueprint.get("/login/code")
+def code() -> ResponseReturnValue:
+    return code_page(CodeForm(None, owner=None)) if sessions.read_pending_sign_in() else over()
+
+
+def over() -> ResponseReturnValue:
+    """Redirect to the sign-in page, which says why. It keeps the page to go to afterwards."""
+    why, next_ = sessions.forget_pending_sign_in()
+    if why:
+        flash(str(why), "error")
+    kept = {"next": next_} if next_ not in ("", url_for("dashboard.home")) else {}
+    return redirect(url_for("accounts.login", _external=False, **kept), 303)
+
+
+@blueprint.post("/login/code")
+def sign_in_with_code() -> ResponseReturnValue:
+    pending = sessions.read_pending_sign_in()
+    if pending is None:
+        return over()
+    user = pending.user
+    form = CodeForm(submitted_form(), owner=None)
+    if not form.validate():
+        return code_page(form, 422)
+    counts = rate_limits.of_code(user)
+    try:
+        # the password was right: such a try is not a stranger's
+        with GATE.reserve(HashPriority.KNOWN), rate_limits.counted_try(counts):
+            method = way_in(user, form.code.data)
+    except RetryLater as wait:
+        if isinstance(wait, RateLimited):
+            sign_in_failures.note_code(user, sign_in_failures.TOO_MANY_TRIES)
+        form.reject("code", str(wait), wait.errors[0].code)
+        return after_a_while(wait, code_page(form, status_of(wait)))
+    if method is None:
+        sign_in_failures.note_code(user)
+        form.reject("code", reauthentication.WRONG_CODE, "wrong_code")
+        return code_page(form, 403)
+    rate_limits.reset_counts(counts)
+    if pending.person and pending.links:
+        typed = pending.password_typed
+        return oidc_login.finish_link(
+            user, pending.person, pending.next_, method=method, password_typed=typed
+        )
+    sessions.start(
+        user,
+        remember=pending.remember,
+        method=method,
+        password_typed=pending.password_typed,
+        person=pending.person,
+    )
+    return login.page_after_sign_in(user) or redirect(pending.next_, 303)
+
+
+def way_in(user: User, typed: str) -> str | None:
+    """`app` or `recovery` for a valid code, else None. The code is spent even if the request fails later.
+
+    Raises Busy.
+    """
+    read = second_factor.read_typed(user, typed)
+    begin_write(db.session)
+    found = second_factor.accept_code(user, read)
+    if found == second_factor.RECOVERY:
+        current_security_mail().recovery_code_used(user, second_factor.codes_left(user))
+    db.session.commit()
+    return found
+
+
 ALONE, AFTER_PASSWORD = "passkey", "password_and_passkey"  # methods, as the audit log holds them
 
 
 # ----------------------------------------------------------------- a passkey alone
 @blueprint.get("/login/passkey/options")
 def passkey_options() -> ResponseReturnValue:
-    return {"get": passkeys.authentication_options(passkey_requests.ceremony(SIGN_IN))}
+    return {"get": passkeys.authentication_options(reauthentication.passkey_ceremony(SIGN_IN))}
 
 
 @blueprint.get("/login/passkey")
@@ -56,12 +127,12 @@ def sign_in_with_passkey() -> ResponseReturnValue:
     except (PasskeyRefused, services.ShutOut) as refused:
         return sign_in_page(again, str(refused), status=403)
     sessions.start(user, remember=bool(form.remember.data), method=ALONE)
-    return kept_forms.page_after_sign_in(user) or redirect(safe_next(), 303)
+    return login.page_after_sign_in(user) or redirect(safe_next(), 303)
 
 
 def authenticate(text: str) -> User:
     """The user whose passkey this is. Raises RateLimited, PasskeyRefused, and ShutOut after the right one."""
-    known = passkey_requests.ceremony(SIGN_IN)
+    known = reauthentication.passkey_ceremony(SIGN_IN)
     claimed = find_user(text, known)
     user = accept_counted(text, known, claimed, rate_limits.of_passkey(claimed)).user
     if not user.is_active:
@@ -82,7 +153,7 @@ def accept_counted(text: str, known: Ceremony, claimed: User | None, counts: Seq
     """Accept the answer, as one of so many tries. Raises RateLimited, PasskeyRefused."""
     try:
         with rate_limits.counted_try(counts):
-            row = passkey_requests.accept(text, known)
+            row = reauthentication.accept_passkey(text, known)
     except RateLimited:
         sign_in_failures.note_passkey(claimed, sign_in_failures.TOO_MANY_TRIES)
         raise
@@ -99,7 +170,7 @@ def second_passkey_options() -> ResponseReturnValue:
     pending = sessions.read_pending_sign_in()
     if pending is None:
         return {}, 401
-    known = passkey_requests.ceremony(SECOND_FACTOR, pending.user.id)
+    known = reauthentication.passkey_ceremony(SECOND_FACTOR, pending.user.id)
     return {"get": passkeys.authentication_options(known, pending.user)}
 
 
@@ -112,12 +183,12 @@ def second_passkey() -> ResponseReturnValue:
 def sign_in_with_second_passkey() -> ResponseReturnValue:
     pending = sessions.read_pending_sign_in()
     if pending is None:
-        return two_factor_login.over()
+        return over()
     user, form = pending.user, PasskeyForm(submitted_form(), owner=None)
     again = CodeForm(None, owner=None)
     if not form.validate():
         return code_page(again, 422)
-    known = passkey_requests.ceremony(SECOND_FACTOR, user.id)
+    known = reauthentication.passkey_ceremony(SECOND_FACTOR, user.id)
     try:
         accept_counted(form.passkey.data, known, user, rate_limits.of_code(user))
     except RateLimited as wait:
@@ -129,7 +200,7 @@ def sign_in_with_second_passkey() -> ResponseReturnValue:
     sessions.start(
         user, remember=pending.remember, method=AFTER_PASSWORD, password_typed=pending.password_typed
     )
-    return kept_forms.page_after_sign_in(user) or redirect(pending.next_, 303)
+    return login.page_after_sign_in(user) or redirect(pending.next_, 303)
 
 
 class SecondSteps(NamedTuple):
@@ -145,9 +216,9 @@ def second_steps() -> SecondSteps:
     pending = sessions.read_pending_sign_in()
     if pending is None:
         return SecondSteps(has_app=True, has_passkey=False, passkeys=False)
-    usable = passkeys.usable_at(pending.user, passkey_requests.rp_id())
+    usable = passkeys.usable_at(pending.user, reauthentication.rp_id())
     return SecondSteps(
         second_factor.has_app(pending.user),
         second_factor.has_passkey(pending.user),
-        bool(usable) and not passkey_requests.problem_here(),
+        bool(usable) and not reauthentication.problem_here(),
     )

@@ -13,11 +13,11 @@ from flask_login import current_user, login_user, logout_user
 from itsdangerous import URLSafeTimedSerializer
 
 from app.accounts import sessions
-from app.accounts.deletion import membership
+from app.accounts.deletion import leaving
 from app.accounts.models import User, UserSession
 from app.accounts.oidc import identities
-from app.accounts.oidc.memberships import apply_roles
 from app.accounts.oidc.person import ProviderPerson
+from app.accounts.oidc.roles import apply_roles
 from app.accounts.sessions import REMEMBERED
 from app.audit.services import record
 from app.core.actor import act_as
@@ -27,13 +27,12 @@ from app.core.database import begin_write
 from app.core.extensions import db, login
 from app.core.secret_keys.ring import current_keys, flask_settings
 from app.dashboard.auth.access import actor_of
-from app.dashboard.auth.known_browsers import remember_browser
+from app.dashboard.auth.rate_limits import remember_browser
 from app.dashboard.shared.page_headers import is_secure
 from app.i18n.messages import lazy_gettext as _l
 from app.redirects.user_agent import parse_device
 from app.web import application
-from app.web.cookies import host_cookie
-from app.web.security_headers import is_api
+from app.web.security_headers import host_cookie, is_api
 
 NEVER = dt.datetime.fromtimestamp(0, dt.UTC)  # when a provider proved who is there that does not say
 PENDING_SIGN_IN, PENDING_LIFETIME = "half_signed_in", dt.timedelta(minutes=10)
@@ -176,7 +175,7 @@ def start(
 def note_person(user: User, person: ProviderPerson) -> None:
     """Store what the provider says of this user, and that its logout ends this session. Does not commit."""
     changes = identities.note_sign_in(user, person)
-    apply_roles(user, changes, membership.remove_member, membership.change_role)
+    apply_roles(user, changes, leaving.remove_member, leaving.change_role)
     row = sessions.find(user.session_token)
     if row is not None:
         identities.note_session(row.id, user, person.issuer, person.sid)

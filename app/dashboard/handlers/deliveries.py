@@ -12,7 +12,7 @@ from flask import Response, current_app, make_response, render_template, url_for
 from flask.typing import ResponseReturnValue
 from sqlalchemy import select
 
-from app.accounts.ownership import get_owned
+from app.accounts.access import get_owned
 from app.core.database import begin_write
 from app.core.errors import FieldError, Invalid, NotFound, RateLimited
 from app.core.extensions import db

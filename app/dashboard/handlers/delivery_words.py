@@ -10,6 +10,7 @@ from sqlalchemy import select
 
 from app.core.extensions import db
 from app.dashboard.links.states import Badge
+from app.dashboard.shared.words import words_for
 from app.i18n.messages import lazy_gettext as _l
 from app.notifications.log import attempts_of, last_of
 from app.notifications.models import (
@@ -27,22 +28,7 @@ SWITCHED_OFF = Badge(_l("Turned off"), "bad")
 FAILING = Badge(_l("Failing"), "warn")
 UNCONFIRMED = Badge(_l("Not confirmed"), "warn")
 
-TYPES = {
-    "link.clicks_limit_reached": _l("Click limit reached"),
-    "link.started": _l("Link started"),
-    "link.ended": _l("Link ended"),
-    "link.destination_failing": _l("Destination failing"),
-    "link.destination_recovered": _l("Destination works again"),
-    "link.report": _l("Report"),
-    "link.clicked": _l("Clicks"),
-    "link.created": _l("Link created"),
-    "link.updated": _l("Link changed"),
-    "link.deleted": _l("Link deleted"),
-    "link.restored": _l("Link restored"),
-    "events.summary": _l("Summary"),
-    "events.skipped": _l("Events left out"),
-    "handler.test": _l("Test"),
-}
+TYPES: Mapping[str, str] = words_for("delivery_types")
 STATES = {
     PENDING: Badge(_l("Waiting"), "info"),
     DELIVERED: Badge(_l("Delivered"), "good"),

@@ -1,30 +1,53 @@
-"""Pages of notification handlers: list and forms."""
+"""Pages of notification handlers: list and forms, with a preview.
+
+The preview's sample is of the workspace's own events, where there are any, and it says how many clicks match.
+Nothing is stored, and nothing is sent.
+"""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from flask import current_app
+from flask import current_app, render_template
 from sqlalchemy import func, select
 
+from app.accounts.access import get_owned
+from app.analytics.clickhouse.client import StatisticsUnavailable
 from app.core.extensions import db
 from app.core.urls import split_address
+from app.dashboard.auth.access import submitted_form
 from app.dashboard.handlers.delivery_words import latest_deliveries, state_of
+from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords, crud_route
 from app.dashboard.shared.list_params import Control
-from app.dashboard.shared.workspace import may
+from app.dashboard.shared.words import words_for
+from app.dashboard.shared.workspace import current_access, may, workspace_id
 from app.events.push import handlers as services
+from app.events.push.forecast import count_matches, links_naming
+from app.events.push.messages import PushedMessage
+from app.events.push.samples import message_of_event, recent_events, sample_event
+from app.events.push.summary import add_to, data_of
+from app.events.types import CLICKED
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
 from app.input.data import RequestData, Value
 from app.links.models import link_notification_handler
-from app.notifications.event_types import ATTACHED, DEFAULT, TYPES
+from app.notifications.click_filter import ClickFilter
+from app.notifications.composing import composer_of
+from app.notifications.event_types import ATTACHED, DEFAULT, OF_FEED, TYPES, WORKSPACE
+from app.notifications.events import REPORT
+from app.notifications.feed_words import SUMMARY
 from app.notifications.forms import HandlerForm
 from app.notifications.lists import LISTING
+from app.notifications.message import Message
 from app.notifications.models import NotificationHandler
-from app.notifications.transport import all_transports, chosen_transports
+from app.notifications.site import SiteUrls, site_of
+from app.notifications.transport import DeliveryFailed, all_transports, chosen_transports
+from app.notifications.transports import webhook
 
 COUNTRIES = "click_filter.countries"
 
@@ -40,14 +63,7 @@ class HandlerViews(CrudViews):
     title = _l("Notification handlers")
     intro = _l("Where notifications about your links are sent.")
     search_hint = _l("Search by name")
-    words = FamilyWords(
-        create=_l("Create handler"),
-        edit=_l("Edit handler"),
-        delete=_l("Delete handler"),
-        ask_delete=_l("Delete this handler?"),
-        none_found=_l("No handlers match"),
-        show_all=_l("Show all handlers"),
-    )
+    words = FamilyWords(**words_for("families")[name])
     is_kept = True
     loss = _l("It is removed from every link that uses it, and no more notifications are sent to it.")
     model, form, services, listing = NotificationHandler, HandlerForm, services, LISTING
@@ -124,3 +140,87 @@ def shorten(text: str) -> str:
 
 
 FAMILY = HandlerViews.register()
+
+
+# --- preview of a handler while its form is being filled in
+
+
+@dataclass(frozen=True)
+class HandlerPreview:
+    """What is shown. `matches`: None where clicks are not told, or can't be counted now."""
+
+    body: str = ""  # what a program gets
+    message: Message | None = None  # what people get
+    matches: int | None = None
+    links: int | None = None  # how many links name the handler; None where all count
+    problem: str = ""
+
+
+@blueprint.post("/handlers/preview", endpoint="handlers_preview")
+@blueprint.post("/handlers/<int:id>/preview", endpoint="handlers_preview_of")
+def preview(id: int | None = None) -> str:
+    """The preview of the handler that is being edited."""
+    stored = get_owned(current_access(), NotificationHandler, id) if id is not None else None
+    form = FAMILY.read_form(submitted_form(), stored)
+    assert isinstance(form, HandlerForm)  # noqa: S101  for the type checker
+    form.validate()
+    return render_template("dashboard/handlers/_preview.html", preview=preview_of(form))
+
+
+def preview_of(form: HandlerForm) -> HandlerPreview:
+    """The preview of a form that was validated. A field with an error counts as it is stored."""
+    if not form.is_good("events") or not form.is_good("click_filter"):
+        return HandlerPreview()
+    events = form.events.data or ()
+    links = links_of(form)
+    matches = matching(form, links) if CLICKED in events else None
+    types = [type_ for type_ in TYPES if type_ in events and type_ != REPORT]
+    found = HandlerPreview(matches=matches, links=None if links is None else len(links))
+    if not types or form.chosen not in all_transports():
+        return found
+    site = site_of(current_app.config["WAYPOST"])
+    event = next(iter(recent_events(db.session, site, workspace_id(), types[0])), None)
+    return with_sample(found, form, event or sample_event(types[0], site), site)
+
+
+def with_sample(
+    found: HandlerPreview, form: HandlerForm, event: Mapping[str, Any], site: SiteUrls
+) -> HandlerPreview:
+    is_program = all_transports()[form.chosen or ""].takes_batches
+    pushed = message_of_event(event)
+    if not is_program and event["type"] in OF_FEED:
+        pushed = PushedMessage(SUMMARY, data_of(add_to(None, [event]) or {}), pushed.datetime)
+    message = composer_of(pushed.type)("msg_sample", pushed.type, pushed.datetime, pushed.data, site)
+    if not is_program:
+        return replace(found, message=message)
+    template = form["webhook_template"].data if form.is_good("webhook_template") else ""
+    try:
+        body, _ = webhook.body_of({"webhook_template": template or ""}, message)
+    except DeliveryFailed as failed:
+        return replace(found, problem=failed.reason)
+    return replace(found, body=indented(body))
+
+
+def indented(body: str) -> str:
+    """JSON with a line for each value; any other text as it is."""
+    try:
+        return json.dumps(json.loads(body), indent=2, ensure_ascii=False)
+    except ValueError:
+        return body
+
+
+def links_of(form: HandlerForm) -> Sequence[int] | None:
+    """The links of which the handler is told; None for all of the workspace."""
+    stored = form.stored
+    if stored is not None and stored.link_id is not None:
+        return [stored.link_id]
+    if form.scope.data == WORKSPACE:
+        return None
+    return links_naming(db.session, stored.id) if stored is not None else []
+
+
+def matching(form: HandlerForm, links: Sequence[int] | None) -> int | None:
+    try:
+        return count_matches(db.session, workspace_id(), links, ClickFilter.of(form.click_filter.data))
+    except StatisticsUnavailable:
+        return None

@@ -20,7 +20,7 @@ from app.dashboard.auth.access import submitted_form
 from app.dashboard.auth.reauthentication import PERMIT, has_permit, permit, reauthenticated
 from app.dashboard.links import bulk_preview
 from app.dashboard.links import choices as links_choices
-from app.dashboard.links.bulk_progress import (
+from app.dashboard.links.bulk_preview import (
     BATCH,
     DOINGS,
     BulkAction,
@@ -28,7 +28,6 @@ from app.dashboard.links.bulk_progress import (
     carried_fields,
     chosen,
     read_form,
-    read_text,
     read_work,
 )
 from app.dashboard.links.link_cautions import bulk_cautions
@@ -42,7 +41,7 @@ from app.i18n import digits
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
 from app.i18n.messages import ngettext
-from app.links import bulk_edit, bulk_undo
+from app.links import bulk_edit
 from app.links.bulk_forms import ManyForm
 from app.trash.services import new_batch
 
@@ -80,7 +79,7 @@ def ask(work: BulkAction, form: ManyForm, status: int = 200) -> Response:
 
 def is_new_deletion() -> bool:
     """Whether this starts a deletion. The next steps carry a permit and need no password."""
-    return read_text(submitted_form(), "do") == "delete" and not has_permit()
+    return submitted_form().text("do") == "delete" and not has_permit()
 
 
 def ask_again() -> ResponseReturnValue:
@@ -109,7 +108,7 @@ def go() -> ResponseReturnValue:
 @blueprint.post("/links/many/undo/<batch>", endpoint="links_many_undo")
 def undo(batch: str) -> ResponseReturnValue:
     """Give all links of a bulk change back what it replaced. What was changed since stays as it is."""
-    total = bulk_undo.count_links(workspace_id(), [batch]).get(batch) if BATCH.fullmatch(batch) else 0
+    total = bulk_edit.count_links(workspace_id(), [batch]).get(batch) if BATCH.fullmatch(batch) else 0
     if not total:
         raise NotFound("change")
     return carry_on(BulkAction("undo", undoes=batch, total=total), {})
@@ -133,7 +132,7 @@ def step(work: BulkAction, ids: Sequence[int], params: Mapping[str, Any]) -> Bul
     if work.do == "delete":
         return work.further(ids, bulk_edit.delete(current_access(), ids, work.batch)[1])
     if work.do == "undo":
-        return work.further(ids, bulk_edit.act_on(current_access(), ids, bulk_undo.undo(work.undoes)))
+        return work.further(ids, bulk_edit.act_on(current_access(), ids, bulk_edit.undo(work.undoes)))
     change = bulk_edit.BulkChange(params, work.seen)
     failures = bulk_edit.act_on(current_access(), ids, change)
     return work.further(ids, failures, change.untouched)

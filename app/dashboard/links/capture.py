@@ -17,7 +17,7 @@ from urllib.parse import quote
 from flask import Response, make_response, render_template, url_for
 from flask.typing import ResponseReturnValue
 
-from app.accounts.ownership import get_owned
+from app.accounts.access import get_owned
 from app.dashboard.links.rows import own_host, short_address, short_url
 from app.dashboard.links.views import LinkViews
 from app.dashboard.shared import rendering
@@ -183,7 +183,4 @@ def curl_of(site: str) -> str:
 
 
 def render_page(name: str, status: int = 200, **context: object) -> Response:
-    fragment = f"dashboard/capture/_{name}.html"
-    return rendering.render_page(
-        "dashboard/capture/page.html", fragment, status=status, here="links", **context
-    )
+    return rendering.render_in("dashboard/capture", name, status, here="links", **context)

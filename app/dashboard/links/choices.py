@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from flask import request
 from sqlalchemy import ColumnElement, ScalarSelect, exists, select
 
-from app.accounts.ownership import get_owned
+from app.accounts.access import get_owned
 from app.core.extensions import db
 from app.dashboard.auth.access import signed_in_user, submitted_form
 from app.dashboard.handlers.delivery_words import switched_off
+from app.dashboard.links.filters import RULES
 from app.dashboard.links.preview import NOT_SENT
 from app.dashboard.links.rows import own_host
-from app.dashboard.links.script_notes import link_note
 from app.dashboard.links.states import STATES
 from app.dashboard.shared import rendering
 from app.dashboard.shared.list_params import Control
@@ -30,17 +31,86 @@ from app.links.destination_checks import failing
 from app.links.fields import STATUS_CODES
 from app.links.forms import LinkForm
 from app.links.models import Link, LinkTag
-from app.links.options import RULES
-from app.links.schema import SETTINGS
-from app.links.setting import VALUE
+from app.links.schema import SETTINGS, VALUE
 from app.notifications.models import NotificationHandler
 from app.notifications.transport import all_transports
 from app.pixels.models import Pixel
-from app.pixels.provider import all_providers
+from app.pixels.provider import Provider, all_providers
 from app.projects.models import Project
+from app.redirects.page_scripts import boxed_types
 from app.redirects.request_context import redirect_context
 from app.web import application, urls
 from app.web.body import read_query
+
+CURE = _l(
+    "Cookies work on a domain of your own, or once the dashboard has its own address (WAYPOST_DASHBOARD_URL)."
+)
+CONTAINER_CURE = _l("On a domain of your own it runs in the page itself.")
+PICTURE = _l("If its script is blocked, an image counts the click.")
+NO_PICTURE = _l("If its script is blocked, or JavaScript is off, the click is not counted.")
+
+
+def boxed() -> frozenset[str]:
+    """The types of pixels that are sandboxed on links without a domain of the owner's own."""
+    settings = application.settings()
+    host = urlsplit(settings.base_url).netloc if settings.base_url else None
+    return boxed_types(host, settings)
+
+
+def pixel_notes() -> dict[str, str]:
+    """How a pixel of each type runs on links without an own domain, and what that means."""
+    return {type_: describe_provider(type_, provider) for type_, provider in all_providers().items()}
+
+
+def describe_provider(type_: str, provider: Provider) -> str:
+    if provider.is_owners_script:
+        return describe_container()
+    blocked = PICTURE if provider.picture else NO_PICTURE
+    if type_ in boxed():
+        return f"{describe_boxed(provider.label)} {blocked}"
+    return f"{describe_open(provider.label)} {blocked}"
+
+
+def describe_container() -> str:
+    runs = _(
+        "On %(host)s, a container runs in a sandboxed frame: its tags see no cookies and no page.",
+        host=own_host(),
+    )
+    return f"{runs} {CONTAINER_CURE}"
+
+
+def describe_boxed(label: str) -> str:
+    runs = _(
+        "On %(host)s, %(label)s runs in a sandboxed frame: clicks are counted, but without "
+        "cookies, so returning visitors are not recognised.",
+        host=own_host(),
+        label=label,
+    )
+    return f"{runs} {CURE}"
+
+
+def describe_open(label: str) -> str:
+    return _(
+        "On %(host)s, %(label)s runs with its cookies, because the dashboard has its own address.",
+        host=own_host(),
+        label=label,
+    )
+
+
+def link_note(types: Iterable[str]) -> str | None:
+    """The note for a link without a domain, whose owner has pixels of these types."""
+    lost = boxed() & set(types)
+    if not lost:
+        return None
+    if all(all_providers()[type_].is_owners_script for type_ in lost):
+        return describe_container()
+    runs = _(
+        "On %(host)s, each pixel runs in a sandboxed frame: clicks are counted, but without cookies, so "
+        "returning visitors are not recognised.",
+        host=own_host(),
+    )
+    return f"{runs} {CURE}"
+
 
 Context = dict[str, Any]
 
@@ -140,7 +210,7 @@ def beside_many() -> Context:
 def copied_link() -> Link | None:
     """The link that this request copies, if any."""
     fields = submitted_form() if request.method == "POST" else RequestData(read_query())
-    text = str(fields.last("copy")) if "copy" in fields else ""
+    text = fields.text("copy")
     return (
         get_owned(current_access(), Link, int(text)) if re.fullmatch("[0-9]{1,18}", text, re.ASCII) else None
     )
@@ -168,12 +238,8 @@ def with_state(handlers: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def typed_password(form: LinkForm) -> str:
     """The password that was sent, to show the form again; else the mask for the stored one."""
-    found = (
-        submitted_form().last("password")
-        if request.method == "POST" and "password" in submitted_form()
-        else None
-    )
-    return found if isinstance(found, str) else str(form.password.raw_text())
+    is_sent = request.method == "POST" and "password" in submitted_form()
+    return submitted_form().text("password") if is_sent else str(form.password.raw_text())
 
 
 def named(model: type[Any], column: Any) -> dict[int, str]:

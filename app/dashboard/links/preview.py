@@ -10,33 +10,36 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from flask import request
 
+from app.core import clock
 from app.core.extensions import db
 from app.dashboard.auth.access import submitted_form
-from app.dashboard.links.sample_visitors import Sample, at, samples
-from app.dashboard.links.standing import Standing, standing
-from app.dashboard.links.verdicts import verdict_on
+from app.dashboard.links.verdicts import Standing, standing, verdict_on
 from app.dashboard.shared.concurrent_edits import SHOWN
 from app.dashboard.shared.workspace import workspace_id
 from app.domains.models import Domain
+from app.i18n import percent
 from app.i18n.messages import gettext as _
+from app.i18n.messages import lazy_gettext as _l
 from app.input.data import RequestData
 from app.input.parsers import Rejected
-from app.links import qr
+from app.links import qr, targeting
 from app.links.aliases import free_random_alias, is_like_random, is_taken, is_unheld
 from app.links.clicks import clicks_of
 from app.links.forms import LinkForm
 from app.links.models import Link
 from app.links.schema import SETTINGS
 from app.redirects.compiled_link import CompiledLink, compile_link
-from app.redirects.outcomes import not_found
+from app.redirects.outcomes import Outcome, not_found
 from app.redirects.queries import CARD, OPTIONS
 from app.redirects.request_context import redirect_context
+from app.redirects.resolve import resolve
 from app.redirects.simulation.explanation import of_domain
-from app.redirects.simulation.visitor import VisitorProfile
+from app.redirects.simulation.visitor import SimulatedVisitor, VisitorProfile
+from app.redirects.state import CONFIRMATION, PASSWORD, WARNING, LinkState
 from app.web import urls
 
 # what a destination suggests for the link, and which of that is used: no field of the form itself
@@ -107,7 +110,7 @@ def previewed(form: LinkForm, *, has_password: bool) -> Preview:
     return replace(
         shown,
         location=at(opened, VisitorProfile(), clicks).location or "",
-        samples=tuple(samples(columns, opened, clicks)),
+        samples=tuple(find_samples(columns, opened, clicks)),
         gates=tuple(gates(opened)),
     )
 
@@ -238,8 +241,8 @@ def proposed_alias(form: LinkForm) -> str:
 
 def sent_proposal() -> str:
     """The proposal that came with the form; "" for none, and for what can't have been one."""
-    value = submitted_form().last(PROPOSED) if has_sent() else ""
-    return value if isinstance(value, str) and is_like_random(value) else ""
+    value = submitted_form().text(PROPOSED) if has_sent() else ""
+    return value if is_like_random(value) else ""
 
 
 def is_shuffled(form: LinkForm) -> bool:
@@ -249,3 +252,91 @@ def is_shuffled(form: LinkForm) -> bool:
 
 def has_sent() -> bool:
     return request.method == "POST" and PROPOSED in submitted_form()
+
+
+# --- sample visitors, and where each ends up
+
+
+PASSED = frozenset({PASSWORD, WARNING, CONFIRMATION})
+MAX_VISITORS = 3
+
+
+def sample_profile(country: str, device: str, system: str, browser: str, languages: str) -> VisitorProfile:
+    return VisitorProfile(
+        country_code=country,
+        device_type=device,
+        os_name=system,
+        browser_name=browser,
+        accept_language=languages,
+    )
+
+
+USUAL = (
+    ("smartphone", _l("Germany, iPhone"), sample_profile("DE", "mobile", "iOS", "Safari", "de")),
+    (
+        "monitor",
+        _l("United States, Windows"),
+        sample_profile("US", "desktop", "Windows", "Chrome", "en-US,en"),
+    ),
+    (
+        "smartphone",
+        _l("Brazil, Android phone"),
+        sample_profile("BR", "mobile", "Android", "Chrome", "pt-BR,pt"),
+    ),
+)
+ELSE = ("user-round", _l("All other visitors"), VisitorProfile())
+
+
+class Sample(NamedTuple):
+    """A sample visitor, and where they end up: an address, or words for what they get instead."""
+
+    icon: str
+    who: str
+    location: str | None
+    words: str
+
+
+def at(
+    compiled_link: CompiledLink, profile: VisitorProfile, clicks: int, passed: frozenset[str] = PASSED
+) -> Outcome:
+    """What this visitor would get now, after the interstitials in `passed`."""
+    visitor = SimulatedVisitor(profile, redirect_context().geolocation.find, redirect_context().today.current)
+    return resolve(compiled_link, visitor, clock.now(), LinkState(clicks, passed))
+
+
+def find_samples(columns: Mapping[str, Any], compiled_link: CompiledLink, clicks: int) -> Iterator[Sample]:
+    type_ = targeting.TYPES.get(columns["targeting_type"])
+    if type_ and not type_.matcher:
+        yield from shares(columns, clicks)
+        return
+    for icon, who, profile in who_comes(columns):
+        yield sample(icon, who, at(compiled_link, profile, clicks))
+
+
+def sample(icon: str, who: str, outcome: Outcome) -> Sample:
+    return Sample(icon, who, outcome.location, verdict_on(outcome, is_bot=False).title)
+
+
+def shares(columns: Mapping[str, Any], clicks: int) -> Iterator[Sample]:
+    """Samples of a rotation: each destination with its share of the visitors, which is its weight."""
+    pairs = columns["targeting"]
+    total = sum(int(weight) for weight, _ in pairs)
+    for pair in pairs[:MAX_VISITORS]:
+        compiled_link = compile_link(
+            {**columns, "targeting": [pair]}, redirect_context().settings.destination_schemes
+        )
+        yield sample(
+            "split",
+            _("%(share)s of visitors", share=percent(100 * int(pair[0]) / total)),
+            at(compiled_link, VisitorProfile(), clicks),
+        )
+
+
+def who_comes(columns: Mapping[str, Any]) -> tuple[tuple[str, str, VisitorProfile], ...]:
+    """A visitor for each of the first targeting lines, and any other; without targeting, three usual ones."""
+    type_ = columns["targeting_type"]
+    if not type_:
+        return USUAL
+    keys = list(dict.fromkeys(key for key, _ in columns["targeting"]))[: MAX_VISITORS - 1]
+    one = targeting.TYPES[type_]
+    return (*(("user-round", one.describe(key), VisitorProfile(**one.simulate(key))) for key in keys), ELSE)

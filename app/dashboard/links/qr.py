@@ -11,10 +11,10 @@ from typing import Any
 
 from flask import Response, current_app
 
-from app.accounts.ownership import get_owned
+from app.accounts.access import get_owned
 from app.dashboard.auth.access import submitted_form
 from app.dashboard.links.rows import short_address, short_url
-from app.dashboard.links.standing import standing_of
+from app.dashboard.links.verdicts import standing_of
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.workspace import current_access
@@ -22,7 +22,7 @@ from app.i18n.messages import gettext as _
 from app.input.parsers import Rejected
 from app.links import qr
 from app.links.models import Link
-from app.links.qr_forms import QrForm
+from app.links.qr import QrForm
 
 SIZES = (256, 512, 1024, 2048)
 SIZE = 1024  # enough for print as well as for a screen

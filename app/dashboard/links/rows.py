@@ -1,4 +1,4 @@
-"""Rows of the link list: columns, menu entries, addresses, line charts, and what the templates need."""
+"""Rows of the link list: columns, menu entries, line charts, and what templates need; totals of links."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from flask import Response, current_app, get_template_attribute, jsonify, make_response, url_for
-from sqlalchemy import exists, inspect, select
-from sqlalchemy.orm import joinedload, selectinload
+from sqlalchemy import exists, func, inspect, select
+from sqlalchemy.orm import InstrumentedAttribute, joinedload, selectinload
 
 from app.accounts.access import Access
 from app.analytics.clickhouse.client import StatisticsUnavailable
@@ -28,7 +28,7 @@ from app.i18n.messages import lazy_gettext as _l
 from app.input.forms import MAX_ID
 from app.input.params import ParamReader
 from app.input.parsers import Rejected, parse_integer
-from app.links.clicks import clicks_of
+from app.links.clicks import COUNTER, LIMIT_COUNTER, clicks_of
 from app.links.destination_checks import failing
 from app.links.favicons import versions_of
 from app.links.models import Favicon, Link
@@ -224,3 +224,22 @@ def changed_rows(counts: Mapping[int, int]) -> dict[int, dict[str, object]]:
         }
         for link in links
     }
+
+
+class LinkTotals(NamedTuple):
+    links: int = 0
+    clicks: int = 0
+
+
+def totals_by(column: InstrumentedAttribute[int | None], ids: Sequence[int]) -> dict[int, LinkTotals]:
+    """The totals of each of these projects or domains, by `Link.project_id` or `Link.domain_id`."""
+    clicks = func.coalesce(COUNTER.c.clicks, 0) + func.coalesce(LIMIT_COUNTER.c.clicks, 0)
+    counted = (
+        select(column, func.count(), func.sum(clicks))
+        .outerjoin(COUNTER, COUNTER.c.link_id == Link.id)
+        .outerjoin(LIMIT_COUNTER, LIMIT_COUNTER.c.link_id == Link.id)
+        .where(column.in_(ids))
+        .group_by(column)
+    )
+    found = {id_: LinkTotals(links, int(sum_)) for id_, links, sum_ in db.session.execute(counted)}
+    return {id_: found.get(id_, LinkTotals()) for id_ in ids}

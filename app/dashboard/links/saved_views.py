@@ -5,18 +5,18 @@ from __future__ import annotations
 from flask import Response, render_template
 from flask.typing import ResponseReturnValue
 
-from app.accounts.ownership import get_owned
+from app.accounts.access import get_owned
 from app.core.database import begin_write
 from app.core.errors import FieldError, Invalid
 from app.core.extensions import db
 from app.dashboard.auth.access import submitted_form
-from app.dashboard.links.filters import LISTING
-from app.dashboard.links.view_bar import VIEW, params_to_show, query_of, read_query
+from app.dashboard.links.filters import LISTING, VIEW, params_to_show, query_of, read_kept_query
 from app.dashboard.links.views import FAMILY as LINKS
 from app.dashboard.shared import list_params, rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.crud_views import CrudViews, FamilyWords, crud_route
 from app.dashboard.shared.list_params import ListParams
+from app.dashboard.shared.words import words_for
 from app.dashboard.shared.workspace import current_access
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
@@ -36,12 +36,7 @@ class SavedViewPages(CrudViews):
 
     name = "saved_views"
     title = _l("Links")
-    words = FamilyWords(
-        create=_l("Save view"),
-        edit=_l("Rename view"),
-        delete=_l("Delete view"),
-        ask_delete=_l("Delete this view?"),
-    )
+    words = FamilyWords(**words_for("families")[name])
     loss = _l("Its links stay as they are.")
     model, form, services = SavedView, SavedViewForm, saved_views
     listing = Listing(model=SavedView, filters={}, orders={})
@@ -88,7 +83,7 @@ def kept_fields(fields: RequestData) -> RequestData:
     """The fields with the query as a view keeps it."""
     if "query" not in fields:
         return fields
-    kept = query_of(read_query(str(fields.last("query"))))
+    kept = query_of(read_kept_query(str(fields.last("query"))))
     return RequestData(
         [(name, value) for name, _file, value in fields.pairs() if name != "query"] + [("query", kept)]
     )

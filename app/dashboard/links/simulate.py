@@ -5,14 +5,15 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from flask import Response, url_for
 
-from app.accounts.ownership import get_owned
+from app.accounts.access import get_owned
 from app.core.errors import FieldError, Invalid
+from app.dashboard.auth.access import signed_in_user
 from app.dashboard.links.rows import short_address, short_url
-from app.dashboard.links.simulate_controls import controls
 from app.dashboard.links.verdicts import QUESTIONS, verdict_on
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
@@ -26,7 +27,7 @@ from app.i18n.messages import gettext_noop as _noop
 from app.i18n.messages import lazy_gettext as _l
 from app.input.data import RequestData
 from app.links import targeting
-from app.links.language_names import describe_language, find_language
+from app.links.language_names import LANGUAGES, describe_language, find_language
 from app.links.models import Link
 from app.redirects.outcomes import Outcome, Step
 from app.redirects.request_context import redirect_context
@@ -211,3 +212,82 @@ def format_moment(moment: dt.datetime, zone: dt.tzinfo) -> str:
     """To the minute, or to the second if it is not a full minute: starts and ends are exact."""
     here = moment.astimezone(zone)
     return dated(here, "d MMMM y, HH:mm:ss" if here.second else "d MMMM y, HH:mm")
+
+
+# ----------------------------------------------------------------- controls
+
+
+# the section with the controls for a type of targeting
+FOLD_OF = {
+    "continent_code": "place",
+    "country_code": "place",
+    "city_name": "place",
+    "device_type": "device",
+    "os_name": "device",
+    "browser_name": "device",
+    "browser_language": "language",
+}
+PARTS = {
+    "place": ("country_code", "city_name", "continent_code", "ip"),
+    "device": ("device_type", "os_name", "browser_name", "user_agent"),
+    "language": ("accept_language",),
+    "way": ("at", "referrer", "query"),
+}
+WORDS: Mapping[str, Mapping[str, str]] = {
+    "country_code": COUNTRY_NAMES,
+    "continent_code": CONTINENT_NAMES,
+    "device_type": targeting.DEVICES,
+}
+
+
+@dataclass(frozen=True)
+class SimulationControl:
+    """One control, with the attributes that the macros of `_fields.html` read from a field."""
+
+    name: str
+    value: str = ""
+    errors: Sequence[str] = field(default_factory=list)
+    required: bool = False
+
+    @property
+    def id(self) -> str:
+        return f"try-{self.name}"
+
+    def raw_text(self) -> str:
+        return self.value
+
+
+def controls(link: Link, params: Mapping[str, Any], wrong: Sequence[FieldError]) -> Context:
+    return {
+        "control": {name: build_control(name, params, wrong) for names in PARTS.values() for name in names},
+        "unlocked": params.get("unlocked", []),
+        "says": {fold: control_summary(fold, params) for fold in PARTS},
+        "wrong_in": {fold: is_wrong(fold, wrong) for fold in PARTS},
+        "open": {fold: is_open(fold, link, wrong) for fold in PARTS},
+        "types": targeting.TYPES,
+        "countries": list(COUNTRY_NAMES.items()),
+        "continents": CONTINENT_NAMES.items(),
+        "languages": LANGUAGES,
+        "zone_name": signed_in_user().timezone.replace("_", " "),
+        "has_places": redirect_context().geolocation.status.state == "ok",
+    }
+
+
+def build_control(name: str, params: Mapping[str, Any], wrong: Sequence[FieldError]) -> SimulationControl:
+    return SimulationControl(
+        name, params.get(name, ""), [error.title for error in wrong if error.field == name]
+    )
+
+
+def is_open(fold: str, link: Link, wrong: Sequence[FieldError]) -> bool:
+    """Whether a section is open: the link's targeting depends on it, or it has an error."""
+    return FOLD_OF.get(link.targeting_type or "") == fold or is_wrong(fold, wrong)
+
+
+def is_wrong(fold: str, wrong: Sequence[FieldError]) -> bool:
+    return any(error.field in PARTS[fold] for error in wrong)
+
+
+def control_summary(fold: str, params: Mapping[str, Any]) -> list[str]:
+    """The summary of a closed section."""
+    return [WORDS.get(name, {}).get(params[name], params[name]) for name in PARTS[fold] if name in params]

@@ -27,8 +27,7 @@ from app.links import suggestions
 from app.links.destination import read_destination
 from app.links.destination_page import DESCRIPTION_LENGTH, TITLE_LENGTH, clean
 from app.rate_limit.limiter import at_most
-from app.web.application import settings
-from app.web.rate_limits import rate_limiter
+from app.web.application import rate_limiter, settings
 
 LIMITS = (
     at_most(20, minutes=5, name="suggestions"),
@@ -64,7 +63,7 @@ class Panel:
 def show() -> Response:
     """The panel alone, with what the destination that was sent suggests."""
     fields = submitted_form()
-    panel = fetched(text_of(fields, "location_url"))
+    panel = fetched(fields.text("location_url"))
     panel.used = used_tokens(fields)
     return make_response(render_template("dashboard/links/_suggestions.html", suggested=panel))
 
@@ -84,12 +83,12 @@ def show_picture(token: str) -> Response:
 def panel_of_request() -> Panel | None:
     """The panel of a whole form that was sent; None where nothing was suggested yet."""
     fields = submitted_form() if request.method == "POST" else RequestData()
-    if text_of(fields, "again") == FETCH:
-        panel = fetched(text_of(fields, "location_url"))
+    if fields.text("again") == FETCH:
+        panel = fetched(fields.text("location_url"))
     else:
         panel = Panel(
-            clean(text_of(fields, f"{SUGGESTED}site"), 255),
-            {name: clean(text_of(fields, SUGGESTED + name), most) for name, most in LENGTHS.items()},
+            clean(fields.text(f"{SUGGESTED}site"), 255),
+            {name: clean(fields.text(SUGGESTED + name), most) for name, most in LENGTHS.items()},
             {name: token for name in PICTURES if (token := known_token(fields, SUGGESTED + name))},
         )
     panel.used = used_tokens(fields)
@@ -133,19 +132,14 @@ def fetched(typed: str) -> Panel:
 # --- what the form sends
 
 
-def text_of(fields: RequestData, name: str) -> str:
-    value = fields.last(name) if name in fields else ""
-    return value if isinstance(value, str) else ""
-
-
 def known_token(fields: RequestData, name: str) -> str:
-    token = text_of(fields, name)
+    token = fields.text(name)
     return token if token and suggestions.kept_picture(signed_in_user().id, token) else ""
 
 
 def used_tokens(fields: RequestData) -> dict[str, str]:
     """The pictures that are to be saved: those used before, and the one whose button was pressed now."""
-    target = text_of(fields, "again").removeprefix(USE)
+    target = fields.text("again").removeprefix(USE)
     names = {name: FETCHED + name for name in PICTURES} | {
         name: SUGGESTED + name for name in PICTURES if name == target
     }
@@ -167,12 +161,12 @@ def plain(fields: RequestData, used: tuple[str, str] | None) -> Iterator[tuple[s
 
 def used_text(sent: RequestData) -> tuple[str, str] | None:
     """The field whose button was pressed, and the suggested text for it."""
-    again = text_of(sent, "again")
+    again = sent.text("again")
     target = again.removeprefix(USE)
     source = SOURCES.get(target, "") if again.startswith(USE) else ""
     if source not in LENGTHS:
         return None
-    return target, clean(text_of(sent, SUGGESTED + source), LENGTHS[source])
+    return target, clean(sent.text(SUGGESTED + source), LENGTHS[source])
 
 
 def used_files(sent: RequestData) -> Iterator[tuple[str, Value]]:
@@ -181,7 +175,7 @@ def used_files(sent: RequestData) -> Iterator[tuple[str, Value]]:
         return
     for name in PICTURES:
         is_chosen = name in sent and isinstance(sent.last(name), Upload)
-        token = text_of(sent, FETCHED + name)
+        token = sent.text(FETCHED + name)
         upload = suggestions.kept_picture(signed_in_user().id, token) if token and not is_chosen else None
         if upload is not None:
             yield name, upload
@@ -190,7 +184,7 @@ def used_files(sent: RequestData) -> Iterator[tuple[str, Value]]:
 def refuse_lost(form: ResourceForm, sent: RequestData) -> None:
     """Reject used pictures that are not there any more: the form stayed open for too long."""
     for name in PICTURES:
-        token = text_of(sent, FETCHED + name)
+        token = sent.text(FETCHED + name)
         if token and not suggestions.kept_picture(signed_in_user().id, token):
             form.reject(
                 name, _("This picture is not kept any more. Fetch it from the destination again."), "gone"

@@ -9,22 +9,22 @@ from typing import Any, ClassVar
 from flask import Response, g, make_response, render_template, request
 from flask.typing import ResponseReturnValue
 
-from app.accounts.ownership import get_owned
+from app.accounts.access import get_owned
 from app.core.database import begin_write
 from app.core.extensions import db
 from app.dashboard.auth.access import submitted_form
 from app.dashboard.links import choices, framing_check, suggestions
 from app.dashboard.links.choices import copied_link
-from app.dashboard.links.filters import LISTING
+from app.dashboard.links.filters import LISTING, view_bar
 from app.dashboard.links.link_cautions import link_cautions
 from app.dashboard.links.preview import has_password, previewed, previewed_fields, sent_proposal
 from app.dashboard.links.rows import COLUMNS, beside_rows, load_addresses, places, short_address, short_url
-from app.dashboard.links.view_bar import view_bar
 from app.dashboard.shared import form_input
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords, crud_route
 from app.dashboard.shared.form_views import Caution, add_form
 from app.dashboard.shared.list_params import Control, ListParams
+from app.dashboard.shared.words import words_for
 from app.dashboard.shared.workspace import current_access
 from app.i18n import digits
 from app.i18n.messages import gettext as _
@@ -49,14 +49,7 @@ class LinkViews(CrudViews):
     title = _l("Links")
     intro = _l("Short links and their destinations.")
     search_hint = _l("Search address, destination, title, tags, notes")
-    words = FamilyWords(
-        create=_l("Create link"),
-        edit=_l("Edit link"),
-        delete=_l("Delete link"),
-        ask_delete=_l("Delete this link?"),
-        none_found=_l("No links match"),
-        show_all=_l("Show all links"),
-    )
+    words = FamilyWords(**words_for("families")[name])
     is_kept = True
     loss = _l("Its short link stops working at once, and other users can't take it for 30 days.")
     model, form, services, listing = Link, LinkForm, services, LISTING

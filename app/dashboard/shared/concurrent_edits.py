@@ -86,7 +86,7 @@ def merge(sent: RequestData, stored: ResourceForm, read: Read) -> tuple[RequestD
     """
     marks = marks_of(stored)
     shown = {name: mark for name, mark in read_shown(sent).items() if name in marks}
-    left = {name for name in marks if sent_text(sent, CHOICE + name) == THEIRS}
+    left = {name for name in marks if sent.text(CHOICE + name) == THEIRS}
     dropped = {name for group in groups_of(stored) if left & {*group} for name in group}
     conflicts: list[EditConflict] = []
     if changed := {name for name, mark in shown.items() if marks[name] != mark}:
@@ -201,13 +201,8 @@ def format_marks(marks: Marks) -> str:
 
 def read_shown(sent: RequestData) -> dict[str, str]:
     """The fingerprints that came with a form; none where it carries none."""
-    pairs = (word.partition(":") for word in sent_text(sent, SHOWN)[:MAX_SHOWN].split())
+    pairs = (word.partition(":") for word in sent.text(SHOWN)[:MAX_SHOWN].split())
     return {name: mark for name, _, mark in pairs}
-
-
-def sent_text(sent: RequestData, name: str) -> str:
-    value = sent.last(name) if name in sent else ""
-    return value if isinstance(value, str) else ""
 
 
 def without_files(sent: RequestData) -> RequestData:

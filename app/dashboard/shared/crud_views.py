@@ -174,9 +174,7 @@ class CrudViews(FormView):
 
     def gone(self, message: str, undo: str) -> ResponseReturnValue:
         """Answer a deletion. `undo` is the address that restores the rows, "" where none can."""
-        if not rendering.is_fragment():
-            return rendering.redirect_with(message, self.address(), undo=undo)
-        return rendering.swap_part(message, self.list_with(), "#results", "innerHTML", undo=undo)
+        return rendering.show_list(message, self.address(), self.list_with, undo=undo)
 
     def done(
         self,

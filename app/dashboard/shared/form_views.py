@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from flask import request
 from flask.typing import ResponseReturnValue
 
-from app.accounts.ownership import get_owned
+from app.accounts.access import get_owned
 from app.core.database import begin_write, reread
 from app.core.errors import AliasTaken, Conflict, Invalid, TooLarge, WaypostError
 from app.core.extensions import db

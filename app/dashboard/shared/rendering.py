@@ -6,7 +6,7 @@ import datetime as dt
 import json
 import re
 import zlib
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import SplitResult
 from zoneinfo import ZoneInfo
@@ -21,7 +21,7 @@ from app.dashboard.handlers.delivery_words import switched_off
 from app.dashboard.shared.workspace import workspace_id
 from app.i18n import dated
 from app.i18n.messages import lazy_gettext as _l
-from app.web.cookies import host_cookie
+from app.web.security_headers import host_cookie
 
 THEMES = {"light", "dark"}
 THEME_COOKIE = "waypost_theme"
@@ -147,6 +147,12 @@ def render_page(whole: str, fragment: str, *, status: int = 200, **context: Any)
     return response
 
 
+def render_in(folder: str, name: str, status: int = 200, **context: Any) -> Response:
+    """A page of a folder of templates by the name of its fragment. The list has a page of its own."""
+    whole = f"{folder}/{'list' if name == 'list' else 'page'}.html"
+    return render_page(whole, f"{folder}/_{name}.html", status=status, **context)
+
+
 def redirect_with(message: str, to: str, warning: str | None = None, undo: str = "") -> ResponseReturnValue:
     """Answer a write without htmx: redirect to a page that shows the message.
 
@@ -193,6 +199,15 @@ def swap_part(
     response.headers["HX-Trigger"] = json.dumps(triggers)
     response.headers["HX-Retarget"], response.headers["HX-Reswap"] = target, swap
     return response
+
+
+def show_list(
+    message: str, to: str, part: Callable[[], str], warning: str | None = None, undo: str = ""
+) -> ResponseReturnValue:
+    """Answer a write that was made in a list: `part` is the list for htmx, `to` its address without."""
+    if not is_fragment():
+        return redirect_with(message, to, warning, undo)
+    return swap_part(message, part(), "#results", "innerHTML", warning, undo=undo)
 
 
 def owner_zone() -> ZoneInfo:

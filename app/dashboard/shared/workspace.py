@@ -15,7 +15,8 @@ from flask.typing import ResponseReturnValue
 from flask_login import current_user
 from werkzeug.routing import Rule
 
-from app.accounts import rights, workspaces
+from app.accounts import access as rights
+from app.accounts import workspaces
 from app.accounts.access import Access
 from app.accounts.models import WorkspaceMember
 from app.core.actor import act_as, acting
@@ -141,7 +142,7 @@ def workspace_id() -> int:
 
 
 def may(action: str) -> bool:
-    """Whether the reader may do this here: `app.accounts.rights` says what there is."""
+    """Whether the reader may do this here: `app.accounts.access` says what there is."""
     return rights.may(current_access(), action)
 
 

@@ -12,8 +12,7 @@ from flask import url_for
 from sqlalchemy import func, select
 from sqlalchemy.orm import joinedload
 
-from app.accounts.access import Access
-from app.accounts.ownership import get_owned
+from app.accounts.access import Access, get_owned
 from app.analytics.readers import first_moment, reader_of
 from app.analytics.statistics import StatisticsQuery
 from app.core.extensions import db

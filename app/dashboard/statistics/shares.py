@@ -10,7 +10,7 @@ from flask.typing import ResponseReturnValue
 from markupsafe import escape
 from sqlalchemy import select
 
-from app.accounts.ownership import get_owned
+from app.accounts.access import get_owned
 from app.analytics.sharing import services
 from app.analytics.sharing.forms import DEFAULTS, PARTS, PERIODS, ShareForm
 from app.analytics.sharing.models import StatisticsShare
@@ -180,10 +180,9 @@ def revoke(id: int) -> ResponseReturnValue:
 
 
 def show_list_again(message: str) -> ResponseReturnValue:
-    if not rendering.is_fragment():
-        return rendering.redirect_with(message, url_for("dashboard.shares"))
-    part = render_template(f"{FOLDER}/_list.html", **rows())
-    return rendering.swap_part(message, part, "#results", "innerHTML")
+    return rendering.show_list(
+        message, url_for("dashboard.shares"), lambda: render_template(f"{FOLDER}/_list.html", **rows())
+    )
 
 
 def scope_title(form: ResourceForm) -> str:
@@ -195,6 +194,5 @@ def scope_title(form: ResourceForm) -> str:
 
 
 def render_page(name: str, status: int = 200, **context: object) -> Response:
-    whole = f"{FOLDER}/list.html" if name == "list" else f"{FOLDER}/page.html"
     context |= {"here": "statistics", "is_list": request.endpoint == "dashboard.shares"}
-    return rendering.render_page(whole, f"{FOLDER}/_{name}.html", status=status, **context)
+    return rendering.render_in(FOLDER, name, status, **context)

@@ -21,16 +21,14 @@ from app.core import clock
 from app.core.database import begin_read
 from app.core.errors import FieldError, Invalid, NotFound, WaypostError
 from app.core.extensions import db
-from app.dashboard.imports.exports import note_export
+from app.dashboard.imports.views import note_export
 from app.dashboard.links.rows import short_url
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.workspace import current_access
-from app.dashboard.statistics import figures, words
-from app.dashboard.statistics.lists import card, latest, links, listed, week, world
-from app.dashboard.statistics.menus import menus
-from app.dashboard.statistics.overview import overview
-from app.dashboard.statistics.reach import find_reach
+from app.dashboard.statistics import figures
+from app.dashboard.statistics.lists import card, latest, links, listed, overview, week, world
+from app.dashboard.statistics.menus import find_reach, menus
 from app.dashboard.statistics.scopes import PageScope, all_links_scope, of_link, of_project
 from app.dashboard.statistics.state import PageState, read
 from app.i18n.messages import gettext as _
@@ -174,7 +172,7 @@ def show_list(scope: PageScope, name: str) -> Response:
     if name == "links":
         context |= {"heading": _("Links"), **links(scope, state, limit=100)}
     else:
-        context |= {"heading": known(words.WORDS, name).many, **listed(scope, state, name)}
+        context |= {"heading": known(figures.WORDS, name).many, **listed(scope, state, name)}
     return rendering.render_page(
         "dashboard/statistics/all.html",
         "dashboard/statistics/_all.html",

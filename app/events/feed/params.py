@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from app.accounts.ownership import MAX_ID
+from app.accounts.access import MAX_ID
 from app.events.feed.reading import MAX_LIMIT
 from app.events.types import TYPES
 from app.input.data import RequestData

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.accounts.access import Access
+from app.accounts.access import Access, get_owned
 from app.accounts.models import ApiKey
-from app.accounts.ownership import get_owned
 from app.audit.services import Object, record
 from app.core.errors import NotFound
 from app.core.extensions import db

@@ -10,7 +10,7 @@ from app.core.config import ENV_FILE, FILE_SUFFIX, PREFIX, Settings, describe_un
 from app.core.config_sources import SECRETS, masked, stored_settings
 from app.core.secret_keys import ring
 from app.operations.checks.finding import Finding, ok, problem, warning
-from app.web.hosts import is_trusted
+from app.web.urls import is_trusted
 
 SHORT_SECRET = 32
 LOOPBACK = ("127.", "::1", "localhost")

@@ -26,15 +26,14 @@ from app.core.extensions import db
 from app.domains.models import Domain
 from app.input.data import RequestData, Upload, Value
 from app.links.models import Alias, Link
-from app.links.removal import erase
-from app.links.trash_purge import empty_trash
+from app.links.removal import empty_trash, erase
 from app.notifications import services as handlers
 from app.notifications.forms import HandlerForm
 from app.notifications.transport import Setting, chosen_transports
 from app.operations.demo.links import CONTENT, Surroundings
 from app.pixels import services as pixels
-from app.pixels.forms import PixelForm
 from app.pixels.provider import all_providers
+from app.pixels.services import PixelForm
 from app.projects.models import Project
 
 FILE = "demo_accounts"

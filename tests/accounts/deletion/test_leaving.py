@@ -20,7 +20,7 @@ from app.core.extensions import db
 from app.core.leases import precise_now
 from app.jobs.reports import make_reports
 from app.links import destination_checks
-from app.links.notification_dispatch import tell
+from app.links.schedule_events import tell
 from app.notifications import waiting
 from app.notifications.events import ENDED, raise_event
 from app.notifications.models import Delivery, Report

@@ -14,11 +14,11 @@ from sqlalchemy.orm import Session
 from sqlalchemy.types import Text
 
 from app.accounts import member_invitations, workspaces
+from app.accounts.access import EDITOR, OWNER, VIEWER
+from app.accounts.deletion import leaving as deletion
 from app.accounts.deletion import purging
-from app.accounts.deletion import workspace as deletion
 from app.accounts.keys import create_key, find_key
 from app.accounts.models import User, Workspace, WorkspaceInvitation
-from app.accounts.rights import EDITOR, OWNER, VIEWER
 from app.accounts.standing import RETENTION
 from app.accounts.workspaces import access_of
 from app.analytics.engine import open_engine
@@ -35,7 +35,7 @@ from app.import_export.models import Archive, FilePart, LinkImport
 from app.jobs.maintenance import prune_changes
 from app.journal.segments import directory_of
 from app.links.models import DestinationCheck, Favicon, LimitCounter, Link, PlanChange, SavedView
-from app.links.notification_dispatch import tell
+from app.links.schedule_events import tell
 from app.notifications.events import ENDED, raise_event
 from app.notifications.member_invitations import post_invitation
 from app.notifications.models import Delivery, SystemEmail

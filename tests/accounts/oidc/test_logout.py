@@ -12,7 +12,7 @@ from sqlalchemy import select
 from werkzeug.test import TestResponse
 
 from app.accounts.models import User
-from app.accounts.oidc.cached_document import CachedDocument
+from app.accounts.oidc.provider import CachedDocument
 from app.accounts.oidc.tokens import LOGOUT_EVENT
 from app.audit.models import AuditEntry
 from app.core.extensions import db

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from app.accounts.models import User
-from app.accounts.oidc import cached_document
+from app.accounts.oidc import provider as cached_document
 from app.accounts.oidc.person import verified_email
 from app.core.config import Settings
 from tests.accounts.oidc.conftest import Visit
@@ -100,9 +100,9 @@ class TestDown:
     def test_a_silent_one_costs_a_bounded_time(
         self, app: Any, settings: Settings, peers: Peers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from app.accounts.oidc import http
+        from app.accounts.oidc import provider as http
         from app.accounts.oidc.provider import OidcProvider
-        from app.accounts.oidc.sign_in_request import SignInRequest
+        from app.accounts.oidc.used_values import SignInRequest
 
         monkeypatch.setattr(http.ProviderRequests.__init__, "__defaults__", (0.3,))
         silent = dataclasses.replace(settings, oidc_issuer=peers.serve(peers.hangs).url)
@@ -112,9 +112,9 @@ class TestDown:
 
     @pytest.mark.parametrize("body", [b"[]", b"{", b"\xff", b"[" * 100_000, b"x" * 2_000_000])
     def test_what_is_no_document(self, settings: Settings, peers: Peers, body: bytes) -> None:
-        from app.accounts.oidc import http
+        from app.accounts.oidc import provider as http
         from app.accounts.oidc.provider import OidcProvider
-        from app.accounts.oidc.sign_in_request import SignInRequest
+        from app.accounts.oidc.used_values import SignInRequest
 
         head = b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % len(body)
         odd = dataclasses.replace(settings, oidc_issuer=peers.serve(peers.says(head, body)).url)

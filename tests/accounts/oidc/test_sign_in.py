@@ -17,7 +17,7 @@ from app.accounts.setup import setup_token
 from app.core.clock import now
 from app.core.config import Settings
 from app.core.extensions import db
-from app.dashboard.auth.oidc_flow import LIFETIME
+from app.dashboard.auth.oidc_login import FLOW_LIFETIME
 from app.notifications.models import SystemEmail
 from tests.accounts.codes import code_of, switch_on
 from tests.accounts.oidc.conftest import Visit
@@ -131,7 +131,7 @@ class TestTheAnswerOfABrowser:
     def test_too_late_is_refused(self, alice: User, visit: Visit, provider: ScriptedProvider) -> None:
         tie(alice, provider)
         address = provider.authorize(visit.begin())
-        with time_machine.travel(now() + LIFETIME * 1.1):
+        with time_machine.travel(now() + FLOW_LIFETIME * 1.1):
             assert visit.come_back(address).location == "/login"
 
     def test_two_tabs_do_not_spoil_each_other(

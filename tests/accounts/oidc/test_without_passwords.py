@@ -14,14 +14,14 @@ import time_machine
 from flask import Flask
 from sqlalchemy import select
 
-from app.accounts import resets, sign_in_links
-from app.accounts.models import ApiKey, User, UserSession
+from app.accounts import one_time_addresses
+from app.accounts.models import ApiKey, SignInLink, User, UserSession
 from app.accounts.oidc import identities
 from app.accounts.oidc.models import OidcIdentity
 from app.audit.models import AuditEntry
 from app.core.clock import now
 from app.core.extensions import db
-from app.dashboard.auth.proofs import RECENT
+from app.dashboard.auth.reauthentication import RECENT
 from tests.accounts.codes import code_of, switch_on
 from tests.accounts.oidc.conftest import Visit
 from tests.accounts.oidc.scripted_provider import ScriptedProvider
@@ -176,7 +176,7 @@ class TestOnly:
     def test_pages_about_passwords_are_gone(
         self, alice: User, visit: Visit, provider: ScriptedProvider
     ) -> None:
-        token = resets.ask(db.session, alice)
+        token = one_time_addresses.make_reset(db.session, alice)
         db.session.commit()
         for path in ("/login/forgotten", f"/login/reset?token={token}"):
             assert visit.client.get(path).status_code == 404
@@ -190,7 +190,7 @@ class TestOnly:
 
     @pytest.mark.databases
     def test_a_link_of_the_operator_opens_once(self, alice: User, visit: Visit) -> None:
-        token = sign_in_links.create(alice)
+        token = one_time_addresses.make_sign_in_link(alice)
         db.session.commit()
         address = f"/login/link?token={token}"
         for _ in range(2):  # looking at it uses nothing up
@@ -205,15 +205,15 @@ class TestOnly:
 
     @pytest.mark.parametrize("why", ["expired", "replaced", "sessions ended", "disabled"])
     def test_a_link_that_is_over(self, alice: User, bob: User, visit: Visit, why: str) -> None:
-        token = sign_in_links.create(alice)
+        token = one_time_addresses.make_sign_in_link(alice)
         if why == "replaced":
-            sign_in_links.create(alice)
+            one_time_addresses.make_sign_in_link(alice)
         if why == "sessions ended":
             alice.session_version = User.session_version + 1
         if why == "disabled":
             alice.disabled_datetime = now()
         db.session.commit()
-        later = sign_in_links.GOOD_FOR if why == "expired" else dt.timedelta()
+        later = one_time_addresses.LIFETIMES[SignInLink] if why == "expired" else dt.timedelta()
         with time_machine.travel(now() + later):
             assert visit.client.get(f"/login/link?token={token}").status_code == 410
             page = "/login/link?token=" + sign_in_link_of(bob)
@@ -254,7 +254,7 @@ def hidden(page: str, name: str) -> str:
 
 
 def sign_in_link_of(user: User) -> str:
-    token = sign_in_links.create(user)
+    token = one_time_addresses.make_sign_in_link(user)
     db.session.commit()
     return token
 

@@ -6,7 +6,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import select
 
-from app.accounts import resets
+from app.accounts import one_time_addresses
 from app.accounts.models import PasswordReset, User
 from app.notifications import system_email
 from app.notifications.models import SystemEmail
@@ -46,7 +46,7 @@ def test_what_is_wrong_is_said_and_changes_nothing(
 
 
 def test_it_is_changed_and_the_old_address_told(app: Flask, desk: Desk, alice: User, session) -> None:
-    resets.ask(session, alice)
+    one_time_addresses.make_reset(session, alice)
     session.commit()
     assert desk.get(PATH).status_code == desk.get(PATH, headers=HTMX).status_code == 200
     assert desk.post(PATH, NEW).location == "/dashboard/account/#email"

@@ -18,9 +18,9 @@ from app.accounts import second_factor
 from app.accounts.models import Passkey, User
 from app.audit.models import AuditEntry
 from app.core.clock import now
-from app.dashboard.auth import passkey_requests
-from app.dashboard.auth.proofs import RECENT
+from app.dashboard.auth import reauthentication
 from app.dashboard.auth.rate_limits import BY_ADDRESS
+from app.dashboard.auth.reauthentication import RECENT
 from app.notifications.models import SystemEmail
 from tests.accounts.authenticator import PRESENT, Authenticator
 from tests.accounts.test_sign_in import is_signed_in, sign_in, token_on
@@ -320,5 +320,7 @@ def test_where_passkeys_work(app: Flask, alice: User, base: str, host: str, prob
     options = client.get("/login/passkey/options", base_url=base).get_json()["get"]
     assert options["rpId"] == host
     with app.test_request_context(base_url=base):
-        assert problem in passkey_requests.problem_here()
-        assert passkey_requests.origin() == (base if "work at" not in problem else "https://go.example")
+        assert problem in reauthentication.problem_here()
+        assert reauthentication.dashboard_origin() == (
+            base if "work at" not in problem else "https://go.example"
+        )

@@ -15,14 +15,13 @@ from sqlalchemy import insert
 from wtforms.fields.core import UnboundField
 
 from app.accounts import keys
-from app.accounts.forms import AccountForm
+from app.accounts.forms import AccountForm, WorkspaceForm
 from app.accounts.models import User
-from app.accounts.workspace_forms import WorkspaceForm
 from app.accounts.workspaces import access_of
 from app.analytics.statistics import TYPES
 from app.audit.models import AuditEntry
 from app.core.clock import now
-from app.dashboard.admin import audit_words
+from app.dashboard.admin import audit_log
 from app.dashboard.statistics.views import CLICKS
 from app.domains import services as domains
 from app.domains.forms import DomainForm
@@ -126,9 +125,9 @@ def test_files_hold_every_entry_and_no_formula(desk: Desk, alice: User, session)
 )
 def test_every_field_of_a_form_has_a_label(form: type[ResourceForm]) -> None:
     own = {name for name in vars(form) if isinstance(getattr(form, name), UnboundField)}
-    assert own and not own - audit_words.LABELS.keys() - {"password", "current_password"}
+    assert own and not own - audit_log.LABELS.keys() - {"password", "current_password"}
 
 
 @pytest.mark.parametrize("report", [*TYPES, CLICKS])
 def test_every_report_has_a_word(report: str) -> None:
-    assert report in audit_words.VALUES["report"]
+    assert report in audit_log.VALUES["report"]

@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 
 from app.accounts.models import User
 from app.core.clock import now
-from app.dashboard.auth import known_browsers
+from app.dashboard.auth import rate_limits
 from app.dashboard.auth.rate_limits import (
     BY_ACCOUNT,
     BY_ADDRESS,
@@ -116,23 +116,25 @@ def test_a_forged_cookie_makes_nobody_known(
     client: FlaskClient, attack: Callable[[], None], value: str
 ) -> None:
     attack()
-    client.set_cookie(known_browsers.COOKIE, value)
+    client.set_cookie(rate_limits.BROWSER_COOKIE, value)
     assert sign_in(client).status_code == 429
 
 
 def test_the_cookie(client: FlaskClient, alice: User) -> None:
     def cookie_of(**environ: str) -> str:
         answer = sign_in(client, environ=environ)
-        return next(line for line in answer.headers.getlist("Set-Cookie") if known_browsers.COOKIE in line)
+        return next(
+            line for line in answer.headers.getlist("Set-Cookie") if rate_limits.BROWSER_COOKIE in line
+        )
 
     plain = cookie_of()
-    assert plain.startswith(f"{known_browsers.COOKIE}=")
+    assert plain.startswith(f"{rate_limits.BROWSER_COOKIE}=")
     assert "HttpOnly; Path=/; SameSite=Strict" in plain
     assert "Secure" not in plain
     assert "alice" not in plain
     sign_out(client)
     safe = cookie_of(**{"wsgi.url_scheme": "https"})
-    assert safe.startswith(f"__Host-{known_browsers.COOKIE}=")
+    assert safe.startswith(f"__Host-{rate_limits.BROWSER_COOKIE}=")
     assert "Secure; HttpOnly; Path=/; SameSite=Strict" in safe
 
 

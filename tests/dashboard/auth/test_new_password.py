@@ -12,7 +12,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import select
 
-from app.accounts import keys, resets
+from app.accounts import keys, one_time_addresses
 from app.accounts.models import User, UserSession
 from app.core.clock import now
 from app.core.extensions import db
@@ -33,7 +33,7 @@ def on_the_account_page(app: Flask, desk: Desk, **more: str) -> None:
 
 
 def by_reset_mail(app: Flask, desk: Desk, **more: str) -> None:
-    token = resets.ask(db.session, db.session.scalars(select(User)).one())
+    token = one_time_addresses.make_reset(db.session, db.session.scalars(select(User)).one())
     db.session.commit()
     client = app.test_client()
     page = client.get(f"/login/reset?token={token}")

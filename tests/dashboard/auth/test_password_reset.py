@@ -14,7 +14,7 @@ from sqlalchemy import event, select
 from sqlalchemy.orm import Session
 from werkzeug.test import TestResponse
 
-from app.accounts import resets, sessions
+from app.accounts import one_time_addresses, sessions
 from app.accounts.models import PasswordRequest, PasswordReset, User
 from app.core.clock import now
 from app.core.config import Settings
@@ -125,7 +125,7 @@ def test_for_an_hour_and_until_another_password_is_set(client, alice: User, sess
         assert client.get(path).status_code == 410
         begin_write(session)
         session.rollback()
-        resets.sweep(session)
+        one_time_addresses.sweep(session, PasswordReset)
         assert session.scalars(select(PasswordReset)).all() == []
     ask(client, alice.email)
     path = mailed(session)
@@ -136,7 +136,7 @@ def test_for_an_hour_and_until_another_password_is_set(client, alice: User, sess
 
 @pytest.mark.parametrize("state", ["disabled_datetime", "deleted_datetime"])
 def test_not_for_who_may_not_come_in(client, alice: User, session, state: str) -> None:
-    token = resets.ask(session, alice)
+    token = one_time_addresses.make_reset(session, alice)
     setattr(alice, state, now())
     session.commit()
     assert client.get(f"/login/reset?token={token}").status_code == 410
@@ -168,7 +168,7 @@ def test_without_a_mail_server_there_is_no_such_page(client, alice: User) -> Non
 
 @pytest.mark.databases
 def test_used_twice_at_once_it_sets_one_password(app: Flask, alice: User, session) -> None:
-    token = resets.ask(session, alice)
+    token = one_time_addresses.make_reset(session, alice)
     session.commit()
     ready, found = threading.Barrier(4), []
 
@@ -176,7 +176,7 @@ def test_used_twice_at_once_it_sets_one_password(app: Flask, alice: User, sessio
         with app.app_context():
             ready.wait()
             begin_write(db.session)
-            user = resets.use(token, f"hash {number}")
+            user = one_time_addresses.use_reset(token, f"hash {number}")
             db.session.commit()
             found.append(user and user.password_hash)
 

@@ -16,7 +16,7 @@ from app.accounts.models import ApiKey, User
 from app.accounts.workspaces import access_of
 from app.core.clock import now
 from app.core.extensions import db
-from app.dashboard.auth.proofs import RECENT
+from app.dashboard.auth.reauthentication import RECENT
 from app.import_export.models import LinkImport
 from app.links.models import Link
 from app.trash.models import Trashed

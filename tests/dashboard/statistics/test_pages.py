@@ -19,9 +19,9 @@ from app.analytics.upkeep import Upkeep
 from app.core import clock
 from app.core.config import Settings
 from app.dashboard.statistics import figures
+from app.dashboard.statistics.figures import word
 from app.dashboard.statistics.periods import Span
 from app.dashboard.statistics.state import CARDS
-from app.dashboard.statistics.words import word
 from app.journal.codec import Visit
 from app.links.models import Link
 from app.trash.models import Trashed

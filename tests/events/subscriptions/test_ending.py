@@ -12,10 +12,9 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts import keys, workspaces
-from app.accounts.access import Access
+from app.accounts.access import EDITOR, VIEWER, Access
 from app.accounts.deletion import leaving
 from app.accounts.models import ApiKey, User, WorkspaceMember
-from app.accounts.rights import EDITOR, VIEWER
 from app.core.clock import now
 from app.core.config import Settings
 from app.core.database import begin_write
