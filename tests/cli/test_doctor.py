@@ -167,7 +167,7 @@ DAMAGES: dict[str, tuple[Damage, str, str]] = {
     "a click of the future": (
         lambda d: execute(
             d / "clicks.db",
-            "INSERT INTO click (id, time_ms, link_id, user_id, is_bot) VALUES"
+            "INSERT INTO click (id, time_ms, link_id, workspace_id, is_bot) VALUES"
             f" (1, {(time.time_ns() + 10**13) // 10**6}, 1, 1, 0)",
         ),
         "times",

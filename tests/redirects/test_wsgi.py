@@ -30,7 +30,7 @@ def test_a_plain_redirect(person: Person, factory: Factory, owner: User, visits:
     assert answer.headers["X-Robots-Tag"] == "noindex"
     assert answer.data == b""
     [visit] = visits()
-    assert (visit.link_id, visit.user_id, visit.is_bot) == (link.id, owner.id, 0)
+    assert (visit.link_id, visit.workspace_id, visit.is_bot) == (link.id, owner.id, 0)
     assert (visit.referrer_host, visit.referrer_path, visit.utm_source) == ("news.example", "/a", "mail")
     assert visit.destination == THERE
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-from collections.abc import Iterator
 from random import Random
 from typing import Any
 
@@ -276,31 +275,26 @@ def tidy(session: Session, settings: Settings) -> None:
     prune_changes(db.engine)
 
 
-def owner_columns(table: Table) -> Iterator[Any]:
-    """The columns that name a workspace: in the database of clicks it is called `user_id`."""
-    yield from (table.c[name] for name in ("workspace_id",) if name in table.c)
-    if table.schema and "user_id" in table.c:
-        yield table.c.user_id
-
-
 def named(session: Session, workspace_id: int) -> set[str]:
     """The tables with rows of this workspace."""
     return {
         table.fullname
         for table in TABLES
-        for column in owner_columns(table)
-        if session.scalar(select(func.count()).select_from(table).where(column == workspace_id))
+        if "workspace_id" in table.c
+        and session.scalar(
+            select(func.count()).select_from(table).where(table.c.workspace_id == workspace_id)
+        )
     }
 
 
 def named_in_clicks(session: Session) -> set[int]:
-    tables = [table for table in TABLES if table.schema and "user_id" in table.c]
-    return {id_ for table in tables for id_ in session.scalars(select(table.c.user_id))}
+    tables = [table for table in TABLES if table.schema and "workspace_id" in table.c]
+    return {id_ for table in tables for id_ in session.scalars(select(table.c.workspace_id))}
 
 
 def unnamed(session: Session, workspace_id: int) -> set[str]:
     """The tables that could have rows of it, and have none."""
-    return {table.fullname for table in TABLES if list(owner_columns(table))} - named(session, workspace_id)
+    return {table.fullname for table in TABLES if "workspace_id" in table.c} - named(session, workspace_id)
 
 
 def marked(session: Session) -> set[str]:
