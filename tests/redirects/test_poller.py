@@ -10,10 +10,9 @@ import pytest
 from app.accounts.models import User
 from app.core.config import Settings
 from app.core.wakeups import CurrentBell, use_wakeups
-from app.redirects import poller as polling
-from app.redirects.cache import CompiledLinks
+from app.redirects import cache as polling
+from app.redirects.cache import CompiledLinks, Poller
 from app.redirects.context import RedirectContext
-from app.redirects.poller import Poller
 from tests.factories import Factory
 from tests.server import wait_for
 

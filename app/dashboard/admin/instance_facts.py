@@ -23,7 +23,7 @@ from app.i18n.messages import gettext as _
 from app.i18n.messages import gettext_noop as _noop
 from app.i18n.messages import lazy_gettext as _l
 from app.jobs import maintenance
-from app.jobs.backup_records import BACKUP, is_overdue, read_state
+from app.jobs.backups import BACKUP, is_overdue, read_state
 from app.links.models import LimitCounter, Link
 from app.operations import health
 from app.redirects.request_context import redirect_context

@@ -19,7 +19,7 @@ from app.dashboard.auth.access import submitted_form
 from app.dashboard.handlers.views import FAMILY
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.workspace import current_access, workspace_id
-from app.events.push.forecast import count_matches, links_naming
+from app.events.push.links import count_matches, links_naming
 from app.events.push.messages import PushedMessage
 from app.events.push.samples import message_of_event, recent_events, sample_event
 from app.events.push.summary import add_to, data_of

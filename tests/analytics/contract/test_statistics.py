@@ -31,7 +31,7 @@ from app.analytics.upkeep import open_upkeep
 from app.core.clock import written_ms
 from app.core.config import Settings
 from app.core.extensions import db
-from app.events.push.forecast import count_matches
+from app.events.push.links import count_matches
 from app.journal.codec import Visit, encode
 from app.journal.writer import Journal
 from app.notifications.click_filter import ClickFilter
