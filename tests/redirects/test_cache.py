@@ -28,8 +28,8 @@ HOST = "localhost"
 
 
 @pytest.fixture
-def plans(desk: RedirectContext) -> CompiledLinks:
-    return desk.compiled_links
+def plans(redirect_context: RedirectContext) -> CompiledLinks:
+    return redirect_context.compiled_links
 
 
 def destination(plans: CompiledLinks, path: str = "/a") -> str | None:

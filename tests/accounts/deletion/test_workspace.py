@@ -46,10 +46,10 @@ from tests.accounts.test_workspaces import later, roles, shared, write
 from tests.analytics.load import load
 from tests.factories import Factory
 from tests.past import take_in
-from tests.redirects.conftest import desk, front, person
+from tests.redirects.conftest import front, person, redirect_context
 from tests.users import access_to
 
-__all__ = ["desk", "front", "person"]
+__all__ = ["front", "person", "redirect_context"]
 pytestmark = pytest.mark.databases
 MARK = "zqtrace"  # in every text of the workspace
 TABLES: list[Table] = User.metadata.sorted_tables
@@ -72,7 +72,12 @@ def gone(access: Any) -> Workspace:
 
 
 def test_links_answer_404_at_once_and_come_back(
-    desk: RedirectContext, person: Any, alice: User, bob: User, second: Workspace, factory: Factory
+    redirect_context: RedirectContext,
+    person: Any,
+    alice: User,
+    bob: User,
+    second: Workspace,
+    factory: Factory,
 ) -> None:
     domain = factory.domain(alice, "alice.example", custom_index_url="https://example.com/index")
     factory.link(alice, "one")
@@ -81,7 +86,7 @@ def test_links_answer_404_at_once_and_come_back(
     factory.link(bob, "his")
 
     def answers() -> list[int]:
-        desk.compiled_links.poll()
+        redirect_context.compiled_links.poll()
         here = [person.open(f"/{name}").status_code for name in ("one", "limited", "his")]
         return [*here, *(person.open(path, host="alice.example").status_code for path in ("/there", "/"))]
 
