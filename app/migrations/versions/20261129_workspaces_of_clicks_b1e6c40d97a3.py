@@ -11,7 +11,6 @@ revision = "b1e6c40d97a3"
 down_revision = "4f0b7d92c6a1"
 branch_labels = None
 depends_on = None
-needs_restart = True  # the version before writes the old names
 
 ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 TABLES = ("click", "event_entry", "owner_day", "owner_link", "owner_quarter", "owner_value")
