@@ -41,7 +41,7 @@ def visits(count: int, links: int) -> list[Visit]:
         Visit(
             time_ms=1_795_000_000_000 + number,
             link_id=chance.randrange(links) + 1,
-            user_id=chance.randrange(50) + 1,
+            workspace_id=chance.randrange(50) + 1,
             is_bot=0,
             visitor=f"{chance.getrandbits(64):011x}"[:11],
             country_code=chance.choice(countries),

@@ -84,7 +84,7 @@ def flooded(server: Server, owner: Owner, sink: Receivers, seconds: int) -> floa
     last one until all had arrived."""
     moment = int(time.time() * 1000)
     lines = [
-        encode(visit._replace(link_id=1, user_id=1, time_ms=moment + number // 2))
+        encode(visit._replace(link_id=1, workspace_id=1, time_ms=moment + number // 2))
         for number, visit in enumerate(visits(RATE, 1))
     ]
     subscription, before = subscribe(owner, sink.url("/all")), sum(received(sink))

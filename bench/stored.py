@@ -80,7 +80,7 @@ def make_clicks(connection: sqlite3.Connection, clicks: int, links: int, days: i
         f"""WITH RECURSIVE
         numbers(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < {clicks - 1}),
         drawn AS MATERIALIZED (SELECT n, abs(random() % 1000000) / 1000000.0 AS part FROM numbers)
-        INSERT INTO click (time_ms, link_id, user_id, is_bot, visitor, {columns})
+        INSERT INTO click (time_ms, link_id, workspace_id, is_bot, visitor, {columns})
         SELECT {end_ms - days * DAY_MS} + cast(n * {days * DAY_MS / clicks!r} AS integer),
             1 + cast({links} * part * part * part AS integer), {USER}, abs(random() % 20) = 0,
             printf('%011x', CASE abs(random() % 5) WHEN 0 THEN n - n % 5 ELSE n END), {values}
@@ -99,25 +99,26 @@ def ids_of(connection: sqlite3.Connection) -> list[tuple[int, int]]:
 
 def first_of(whose: str) -> str:
     return f"""SELECT time_ms / {DAY_MS}, visitor, {whose}, min(time_ms) / {QUARTER_MS}
-        FROM click GROUP BY 1, 2, 3"""
+        FROM click GROUP BY 1, 2, 3, 4"""
 
 
-def quarters_of(table: str, whose: str, sign: str) -> str:
+def quarters_of(table: str, whose: str, *, is_workspace: bool) -> str:
     return f"""INSERT INTO {table}
         SELECT whose, is_bot, quarter, sum(pageviews), sum(visitors) FROM (
             SELECT {whose} AS whose, is_bot, time_ms / {QUARTER_MS} AS quarter, 1 AS pageviews, 0 AS visitors
             FROM click UNION ALL
-            SELECT abs(scope), 0, quarter, 0, 1 FROM seen WHERE scope {sign} 0)
+            SELECT scope_id, 0, quarter, 0, 1 FROM seen WHERE is_workspace = {is_workspace})
         GROUP BY 1, 2, 3"""
 
 
 SUMS = (
-    f"INSERT INTO seen {first_of('link_id')} ORDER BY 1, 2, 3",
-    f"INSERT INTO seen {first_of('-user_id')} ORDER BY 1, 2, 3",
-    quarters_of("link_quarter", "link_id", ">"),
-    quarters_of("owner_quarter", "user_id", "<"),
+    f"INSERT INTO seen {first_of('0, link_id')} ORDER BY 1, 2, 3, 4",
+    f"INSERT INTO seen {first_of('1, workspace_id')} ORDER BY 1, 2, 3, 4",
+    quarters_of("link_quarter", "link_id", is_workspace=False),
+    quarters_of("owner_quarter", "workspace_id", is_workspace=True),
     "INSERT INTO counter SELECT link_id, count(*) FROM click WHERE NOT is_bot GROUP BY 1",
-    f"INSERT INTO owner_day SELECT user_id, time_ms / {DAY_MS}, count(*), NULL, 0 FROM click GROUP BY 1, 2",
+    f"""INSERT INTO owner_day
+        SELECT workspace_id, time_ms / {DAY_MS}, count(*), NULL, 0 FROM click GROUP BY 1, 2""",
 )
 
 

@@ -89,7 +89,7 @@ def make_clicks(connection: psycopg.Connection, clicks: int, links: int, days: i
     values = ", ".join(f"{least} + floor(random() * {many})::bigint" for least, many in ids_of(connection))
     columns = ", ".join(f"{name}_id" for name in TEXTS)
     connection.execute(
-        f"""INSERT INTO clicks.click (time_ms, link_id, user_id, is_bot, visitor, {columns})
+        f"""INSERT INTO clicks.click (time_ms, link_id, workspace_id, is_bot, visitor, {columns})
         SELECT {end_ms - days * DAY_MS} + (n * {days * DAY_MS / clicks!r})::bigint,
             1 + floor({links} * power(random(), 3))::bigint, {USER}, random() < 0.05,
             lpad(to_hex(CASE WHEN random() < 0.2 THEN n - n % 5 ELSE n END), 11, '0'), {values}
@@ -111,7 +111,7 @@ def ids_of(connection: psycopg.Connection) -> list[tuple[int, int]]:
 
 def sums(first: int, last: int, end_ms: int) -> Iterator[str]:
     """Statements that add up a month as the ingest does. Who came is only stored of the last days."""
-    for table, key in (("link_quarter", "link_id"), ("owner_quarter", "user_id")):
+    for table, key in (("link_quarter", "link_id"), ("owner_quarter", "workspace_id")):
         yield f"""INSERT INTO clicks.{table} ({key}, is_bot, quarter, pageviews, visitors)
             SELECT whose, is_bot, quarter, sum(pageviews), sum(visitors) FROM (
                 SELECT {key} AS whose, is_bot, time_ms / {QUARTER_MS} AS quarter, count(*) AS pageviews,
@@ -121,11 +121,13 @@ def sums(first: int, last: int, end_ms: int) -> Iterator[str]:
                 FROM ({FIRST.format(whose=key, first=first, last=last)}) AS came GROUP BY 1, 3) AS counted
             GROUP BY 1, 2, 3"""
     recent = max(first, end_ms - 2 * DAY_MS)
-    for whose in ("link_id", "-user_id"):
-        yield f"""INSERT INTO clicks.seen (day, visitor, scope, quarter)
-            {FIRST.format(whose=whose, first=recent - recent % DAY_MS, last=last)} ON CONFLICT DO NOTHING"""
-    yield f"""INSERT INTO clicks.owner_day (user_id, day, visits, rolled, is_pruned)
-        SELECT user_id, time_ms / {DAY_MS}, count(*), NULL, false FROM clicks.click
+    for whose in ("link_id", "workspace_id"):
+        yield f"""INSERT INTO clicks.seen (day, visitor, is_workspace, scope_id, quarter)
+            SELECT day, visitor, {whose == "workspace_id"}, whose, quarter
+            FROM ({FIRST.format(whose=whose, first=recent - recent % DAY_MS, last=last)}) AS came
+            ON CONFLICT DO NOTHING"""
+    yield f"""INSERT INTO clicks.owner_day (workspace_id, day, visits, rolled, is_pruned)
+        SELECT workspace_id, time_ms / {DAY_MS}, count(*), NULL, false FROM clicks.click
         WHERE time_ms >= {first} AND time_ms < {last} GROUP BY 1, 2"""
     yield f"""INSERT INTO clicks.counter (link_id, clicks)
         SELECT link_id, count(*) FROM clicks.click
@@ -142,9 +144,10 @@ def roll_ups(first: int, last: int, today: int) -> Iterator[str]:
         )
         values = f"{columns[0]} AS value_id, {columns[1]} AS path_id"
         yield f"""INSERT INTO clicks.owner_value
-            (user_id, dimension, is_bot, day, value_id, path_id, pageviews, visitors)
-            SELECT user_id, {dimension.number}, is_bot, day, value_id, path_id, sum(n), count(visitor) FROM (
-                SELECT user_id, is_bot, time_ms / {DAY_MS} AS day, {values}, visitor, count(*) AS n
+            (workspace_id, dimension, is_bot, day, value_id, path_id, pageviews, visitors)
+            SELECT workspace_id, {dimension.number}, is_bot, day, value_id, path_id, sum(n), count(visitor)
+            FROM (
+                SELECT workspace_id, is_bot, time_ms / {DAY_MS} AS day, {values}, visitor, count(*) AS n
                 FROM clicks.click LEFT JOIN clicks.agent ON agent.id = agent_id
                 WHERE {span} GROUP BY 1, 2, 3, 4, 5, 6) AS came
             GROUP BY 1, 3, 4, 5, 6"""

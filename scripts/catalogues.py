@@ -40,6 +40,7 @@ KEYWORDS: dict[str, Any] = {
     "lazy_gettext": None,
     "ngettext": (1, 2),
     "lazy_ngettext": (1, 2),
+    "ngettext_noop": (1, 2),
     "pgettext": ((1, "c"), 2),
 }
 JINJA = {"silent": "false", "newstyle_gettext": "true", "trimmed": "true"}

@@ -34,27 +34,29 @@ def holding(directory: Path, secret: bytes) -> list[str]:
     return [path.name for path in files if secret in path.read_bytes()]
 
 
-def visit(desk: RedirectContext) -> str:
+def visit(redirect_context: RedirectContext) -> str:
     """The visitor hash of one address and browser at this moment."""
     environ = {"REMOTE_ADDR": ADDRESSES[0], "HTTP_USER_AGENT": BROWSER, "QUERY_STRING": ""}
-    line = desk.line(SimpleNamespace(id=7, workspace_id=1), desk.visitor(environ), "https://a.example/")
-    assert desk.journal.append(line)
+    line = redirect_context.line(
+        SimpleNamespace(id=7, workspace_id=1), redirect_context.visitor(environ), "https://a.example/"
+    )
+    assert redirect_context.journal.append(line)
     found = decode(line.strip(b"\n"))
     assert found
     return found.visitor
 
 
 def test_yesterdays_visitor_cant_be_recognised(settings: Settings) -> None:
-    desk, ingest, tables = RedirectContext(settings), Ingest(settings), Tables(settings)
+    redirect_context, ingest, tables = RedirectContext(settings), Ingest(settings), Tables(settings)
     with time_machine.travel(YESTERDAY, tick=False):
         key = day_key(settings.data_dir, YESTERDAY.date())
-        hashes = {visit(desk), visit(desk)}
+        hashes = {visit(redirect_context), visit(redirect_context)}
         assert hashes == {visitor_hash(key, ADDRESSES[0], BROWSER.encode(), 1)}
         take_in(ingest)
     assert holding(settings.data_dir, key) == [str(YESTERDAY.date())]
     with time_machine.travel(TODAY, tick=False):
         assert sweep_keys(settings.data_dir, TODAY) == [YESTERDAY.date()]
-        hashes.add(visit(desk))
+        hashes.add(visit(redirect_context))
         take_in(ingest)
     assert {visitor for (visitor,) in tables.all(Click, "visitor")} == hashes
     assert len(hashes) == 2
@@ -64,7 +66,7 @@ def test_yesterdays_visitor_cant_be_recognised(settings: Settings) -> None:
         visitor_hash(day_key(settings.data_dir, YESTERDAY.date()), ADDRESSES[0], BROWSER.encode(), 1)
         not in hashes
     )
-    for each in (desk, ingest):
+    for each in (redirect_context, ingest):
         each.close()
     tables.engine.dispose()
 

@@ -40,8 +40,8 @@ def served(app: Flask, alice: User, factory: Factory) -> FlaskClient:
     pairs = [["desktop", "https://example.com/desktop"]]
     factory.link(alice, "targeted", targeting_type="device_type", targeting=pairs)
     factory.link(alice, "locked", password_hash=hash_password("open sesame"), password_version=1)
-    desk: RedirectContext = app.extensions["redirects"]
-    app.wsgi_app = Front(app.wsgi_app, desk)  # type: ignore[method-assign]
+    redirect_context: RedirectContext = app.extensions["redirects"]
+    app.wsgi_app = Front(app.wsgi_app, redirect_context)  # type: ignore[method-assign]
     return app.test_client()
 
 

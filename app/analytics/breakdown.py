@@ -179,7 +179,7 @@ def conditions(table: Table, scope: Scope, name: str, days: Iterable[int]) -> li
     whose = (
         table.c.link_id.in_(scope.link_ids)
         if scope.link_ids is not None
-        else table.c.user_id == scope.workspace_id
+        else table.c.workspace_id == scope.workspace_id
     )
     of_kind = table.c.dimension == DIMENSIONS[name].number, table.c.is_bot.is_(scope.is_bot)
     return [whose, *of_kind, table.c.day.in_(days)]

@@ -63,7 +63,7 @@ def raise_bounds(connection: Connection, workspace_id: int, day: int, visits: in
 
 def of_day(workspace_id: int, day: int) -> tuple[ColumnElement[bool], ...]:
     """Conditions of a day's list, humans and bots: the key begins with these columns."""
-    return LISTS.c.user_id == workspace_id, LISTS.c.is_bot.in_((False, True)), LISTS.c.day == day
+    return LISTS.c.workspace_id == workspace_id, LISTS.c.is_bot.in_((False, True)), LISTS.c.day == day
 
 
 def find_bounds(bind: Bind, scope: Scope, first: int, last: int) -> Bounds | None:
@@ -76,7 +76,11 @@ def find_bounds(bind: Bind, scope: Scope, first: int, last: int) -> Bounds | Non
     listed = [day.day for day in days if day.is_pruned or day.rolled == day.visits]
     if len(listed) > BATCH_SIZE or sum(day.visits for day in loose) > MAX_ROWS:
         return None
-    mine = LISTS.c.user_id == scope.workspace_id, LISTS.c.is_bot.is_(scope.is_bot), LISTS.c.day.in_(listed)
+    mine = (
+        LISTS.c.workspace_id == scope.workspace_id,
+        LISTS.c.is_bot.is_(scope.is_bot),
+        LISTS.c.day.in_(listed),
+    )
     rest = select(LISTS.c.day, LISTS.c.at_most).where(*mine, LISTS.c.link_id == OTHERS)
     known = bind.execute(rest).all()
     if len(known) < len(listed):
@@ -97,5 +101,5 @@ def find_bounds(bind: Bind, scope: Scope, first: int, last: int) -> Bounds | Non
 def select_counts(scope: Scope, days: Sequence[Day], first: int, last: int) -> Iterator[Select[Any]]:
     for stretch in day_state.merge_days([day.day for day in days], first, last):
         inside = CLICKS.c.time_ms >= stretch.first * QUARTER_MS, CLICKS.c.time_ms < stretch.last * QUARTER_MS
-        mine = CLICKS.c.user_id == scope.workspace_id, CLICKS.c.is_bot.is_(scope.is_bot)
+        mine = CLICKS.c.workspace_id == scope.workspace_id, CLICKS.c.is_bot.is_(scope.is_bot)
         yield select(CLICKS.c.link_id, func.count()).where(*mine, *inside).group_by(CLICKS.c.link_id)

@@ -37,14 +37,16 @@ class Stretch(NamedTuple):
 def days_of(bind: Bind, workspace_id: int, first: int, last: int) -> list[Day]:
     """The owner's UTC days with clicks that these quarters of an hour lie on."""
     wanted = select(DAYS.c.day, DAYS.c.visits, DAYS.c.rolled, DAYS.c.is_pruned).where(
-        DAYS.c.user_id == workspace_id, DAYS.c.day >= first // QUARTERS, DAYS.c.day <= (last - 1) // QUARTERS
+        DAYS.c.workspace_id == workspace_id,
+        DAYS.c.day >= first // QUARTERS,
+        DAYS.c.day <= (last - 1) // QUARTERS,
     )
     return [Day(*row) for row in bind.execute(wanted.order_by(DAYS.c.day))]
 
 
 def first_day(bind: Bind, workspace_id: int) -> int | None:
     """The first of the owner's days with clicks."""
-    found: int | None = bind.scalar(select(func.min(DAYS.c.day)).where(DAYS.c.user_id == workspace_id))
+    found: int | None = bind.scalar(select(func.min(DAYS.c.day)).where(DAYS.c.workspace_id == workspace_id))
     return found
 
 
@@ -63,7 +65,7 @@ def are_visited(bind: Bind, some: Sequence[int]) -> bool:
 def last_pruned(bind: Bind, workspace_id: int, first: int, last: int) -> int | None:
     """The last of these days whose rows of single clicks are removed."""
     pruned = select(func.max(DAYS.c.day)).where(
-        DAYS.c.user_id == workspace_id,
+        DAYS.c.workspace_id == workspace_id,
         DAYS.c.is_pruned,
         DAYS.c.day >= first // QUARTERS,
         DAYS.c.day <= (last - 1) // QUARTERS,

@@ -26,11 +26,12 @@ from app.events.entries import ENTRIES
 BATCH_SIZE = 2000
 CLICKS = cast("Table", Click.__table__)
 SEEN = cast("Table", Seen.__table__)
+SEEN_KEY = [f"of_{column.name}" for column in SEEN.primary_key]
 OWNER_DAYS = cast("Table", OwnerDay.__table__)
 # roll-ups and lists, also tables added later
 OTHERS = [table for table in CLICKS.metadata.sorted_tables if table.schema == SCHEMA and table is not CLICKS]
-OF_LINKS = [table for table in OTHERS if "link_id" in table.c and "user_id" not in table.c]
-OF_OWNERS = [table for table in OTHERS if "user_id" in table.c]
+OF_LINKS = [table for table in OTHERS if "link_id" in table.c and "workspace_id" not in table.c]
+OF_OWNERS = [table for table in OTHERS if "workspace_id" in table.c]
 
 
 def erase_clicks(settings: Settings, workspace_id: int, links: Iterable[Sequence[int]]) -> None:
@@ -43,13 +44,13 @@ def erase_clicks(settings: Settings, workspace_id: int, links: Iterable[Sequence
     engine = open_engine(settings)
     try:
         # before the clicks, or a running roll-up would write what it has read of them
-        remove_all(engine, OWNER_DAYS, OWNER_DAYS.c.user_id == workspace_id)
+        remove_all(engine, OWNER_DAYS, OWNER_DAYS.c.workspace_id == workspace_id)
         while visited := forget_clicks(engine, workspace_id):
             forget_links(engine, visited)
         for ids in links:
             forget_links(engine, ids)
         for table in OF_OWNERS:
-            remove_all(engine, table, table.c.user_id == workspace_id)
+            remove_all(engine, table, table.c.workspace_id == workspace_id)
     finally:
         engine.dispose()
 
@@ -60,15 +61,15 @@ def owners_with_clicks(settings: Settings) -> set[int]:
     engine = open_engine(settings)
     try:
         with engine.connect() as connection:
-            told = set(connection.scalars(select(ENTRIES.c.user_id).distinct()))
-            return elsewhere | told | set(connection.scalars(select(OWNER_DAYS.c.user_id).distinct()))
+            told = set(connection.scalars(select(ENTRIES.c.workspace_id).distinct()))
+            return elsewhere | told | set(connection.scalars(select(OWNER_DAYS.c.workspace_id).distinct()))
     finally:
         engine.dispose()
 
 
 def forget_clicks(engine: Engine, workspace_id: int) -> list[int]:
     """Removes a batch of clicks, and when their visitors were first seen; returns the links' ids."""
-    mine = CLICKS.c.user_id == workspace_id
+    mine = CLICKS.c.workspace_id == workspace_id
     columns = CLICKS.c.id, CLICKS.c.link_id, CLICKS.c.time_ms, CLICKS.c.visitor
     with engine.begin() as connection:
         write_alone(connection)
@@ -81,19 +82,19 @@ def forget_clicks(engine: Engine, workspace_id: int) -> list[int]:
         connection.execute(delete(CLICKS).where(CLICKS.c.id.in_([row.id for row in found]), *within))
         interning_state.count_removal(connection, interning_state.REMOVED_ROWS)
         seen = {
-            (row.time_ms // DAY_MS, row.visitor, scope)
+            (row.time_ms // DAY_MS, row.visitor, *scope)
             for row in found
             if row.visitor is not None
-            for scope in (row.link_id, -workspace_id)
+            for scope in ((False, row.link_id), (True, workspace_id))
         }
         if seen:
-            rows = [{"d": day, "v": visitor, "s": scope} for day, visitor, scope in sorted(seen)]
+            rows = [dict(zip(SEEN_KEY, who, strict=True)) for who in sorted(seen)]
             connection.execute(delete(SEEN).where(*named_seen()), rows)
     return sorted({row.link_id for row in found})
 
 
 def named_seen() -> list[ColumnElement[bool]]:
-    return [SEEN.c.day == bindparam("d"), SEEN.c.visitor == bindparam("v"), SEEN.c.scope == bindparam("s")]
+    return [column == bindparam(f"of_{column.name}") for column in SEEN.primary_key]
 
 
 def forget_links(engine: Engine, ids: Sequence[int]) -> None:

@@ -74,7 +74,7 @@ class Click(db.Model):
 
     __table_args__ = (
         Index(None, "link_id", "time_ms"),
-        Index(None, "user_id", "time_ms"),
+        Index(None, "workspace_id", "time_ms"),
         {"schema": CLICKS},
     )
 
@@ -83,7 +83,7 @@ class Click(db.Model):
     link_id: Mapped[int] = mapped_column(Id)
     # the id of the workspace, here and in the roll-ups: the name is from when links belonged to users, and
     # another one would rewrite each of them (docs/decisions/2026-11-25-workspaces.md)
-    user_id: Mapped[int] = mapped_column(Id)
+    workspace_id: Mapped[int] = mapped_column(Id)
     is_bot: Mapped[bool]
     visitor: Mapped[str | None] = mapped_column(String(16))
 

@@ -130,7 +130,7 @@ def conditions(bind: Bind, scope: Scope, first: int, last: int) -> list[ColumnEl
     found = [CLICKS.c.time_ms >= day_begin, CLICKS.c.time_ms < last * QUARTER_MS]
     # only one of the two: with both, a database may read all rows of the owner
     found.append(
-        CLICKS.c.user_id == scope.workspace_id
+        CLICKS.c.workspace_id == scope.workspace_id
         if scope.link_ids is None
         else CLICKS.c.link_id.in_(scope.link_ids)
     )

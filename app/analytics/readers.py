@@ -50,7 +50,7 @@ class SqlReader:
 
     def count_rows(self, workspace_id: int) -> int:
         """How many single clicks of the owner are kept."""
-        rows = select(func.coalesce(func.sum(OwnerDay.visits), 0)).where(OwnerDay.user_id == workspace_id)
+        rows = select(func.sum(OwnerDay.visits)).where(OwnerDay.workspace_id == workspace_id)
         return int(self._bind.scalar(rows) or 0)
 
     def last_pruned(self, workspace_id: int, first: int, last: int) -> int | None:

@@ -151,7 +151,7 @@ def remove_rollups(
         if connection.execute(marked.values(rolled=EMPTIED)).rowcount != 1:
             return False
     yield
-    values = [(OWNER_VALUES, OWNER_VALUES.c.user_id == workspace_id)]
+    values = [(OWNER_VALUES, OWNER_VALUES.c.workspace_id == workspace_id)]
     values += [(LINK_VALUES, LINK_VALUES.c.link_id.in_(some)) for some in split_sequence(links, LINKS)]
     for table, whose in values:
         key = table.c.dimension.in_(NUMBERS), table.c.is_bot.in_((False, True)), table.c.day == day
@@ -196,9 +196,9 @@ def state_of(engine: Engine, workspace_id: int, day: int) -> DayState | None:
 def state_in(connection: Connection, workspace_id: int, day: int) -> DayState | None:
     """The state of a day; None if the owner was deleted."""
     wanted = select(OwnerDay.visits, OwnerDay.rolled, OwnerDay.is_pruned)
-    row = connection.execute(wanted.where(OwnerDay.user_id == workspace_id, OwnerDay.day == day)).first()
+    row = connection.execute(wanted.where(OwnerDay.workspace_id == workspace_id, OwnerDay.day == day)).first()
     return DayState(*row) if row else None
 
 
 def day_of(workspace_id: int, day: int) -> Update:
-    return update(OwnerDay).where(OwnerDay.user_id == workspace_id, OwnerDay.day == day)
+    return update(OwnerDay).where(OwnerDay.workspace_id == workspace_id, OwnerDay.day == day)

@@ -62,7 +62,7 @@ class OwnerQuarter(db.Model):
 
     __table_args__ = (IN_ORDER,)
 
-    user_id: Mapped[int] = key()
+    workspace_id: Mapped[int] = key()
     is_bot: Mapped[bool] = mapped_column(primary_key=True)
     quarter: Mapped[int] = key()
     pageviews: Mapped[int] = mapped_column(Id)
@@ -70,13 +70,17 @@ class OwnerQuarter(db.Model):
 
 
 class Seen(db.Model):
-    """When a visitor first came on a day. `scope`: a link's id, or minus an owner's id (all their links)."""
+    """When a visitor first came on a day to a link, or where `is_workspace` to any link of a workspace.
+
+    `scope_id`: the id of that link or workspace.
+    """
 
     __table_args__ = (IN_ORDER,)
 
     day: Mapped[int] = key()
     visitor: Mapped[str] = mapped_column(String(16), primary_key=True)
-    scope: Mapped[int] = key()
+    is_workspace: Mapped[bool] = mapped_column(primary_key=True)
+    scope_id: Mapped[int] = key()
     quarter: Mapped[int] = mapped_column(Id)
 
 
@@ -95,7 +99,7 @@ class OwnerDay(db.Model):
         IN_ORDER,
     )
 
-    user_id: Mapped[int] = key()
+    workspace_id: Mapped[int] = key()
     day: Mapped[int] = key()
     visits: Mapped[int] = mapped_column(Id)
     rolled: Mapped[int | None] = mapped_column(Id)
@@ -110,7 +114,7 @@ class OwnerValue(db.Model):
 
     __table_args__ = (IN_ORDER,)
 
-    user_id: Mapped[int] = key()
+    workspace_id: Mapped[int] = key()
     dimension: Mapped[int] = key()
     is_bot: Mapped[bool] = mapped_column(primary_key=True)
     day: Mapped[int] = key()
@@ -140,7 +144,7 @@ class OwnerLink(db.Model):
 
     __table_args__ = (IN_ORDER,)
 
-    user_id: Mapped[int] = key()
+    workspace_id: Mapped[int] = key()
     is_bot: Mapped[bool] = mapped_column(primary_key=True)
     day: Mapped[int] = key()
     link_id: Mapped[int] = key()

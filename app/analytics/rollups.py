@@ -22,9 +22,9 @@ OWNER_QUARTERS = cast("Table", OwnerQuarter.__table__)
 OWNER_DAYS = cast("Table", OwnerDay.__table__)
 SEEN = cast("Table", Seen.__table__)
 ONE_AT_A_TIME = 0x57_41_59  # the number of an advisory lock in PostgreSQL
-Place = tuple[int, bool, int]  # scope (a link's id, or minus an owner's id), is_bot, quarter
-Who = tuple[int, str, int]  # day, visitor, scope
-# time_ms, link_id, user_id, is_bot, visitor: a plain tuple for speed, one is made for every click
+Place = tuple[bool, int, bool, int]  # is_workspace, the id of a workspace or a link, is_bot, quarter
+Who = tuple[int, str, bool, int]  # day, visitor, is_workspace, the id of a workspace or a link
+# time_ms, link_id, workspace_id, is_bot, visitor: a plain tuple for speed, one is made for every click
 Visited = tuple[int, int, int, bool, str | None]
 
 
@@ -39,13 +39,14 @@ def roll_up(connection: Connection, visits: Iterable[Visited]) -> None:
     write_alone(connection)
     sums = sum_visits(visits)
     visitors = count_arrivals(connection, sums.firsts)
-    places = [
-        (*place, sums.pageviews[place], visitors[place]) for place in sorted({*sums.pageviews, *visitors})
-    ]
-    bulk.insert_or_add(connection, LINK_QUARTERS, [place for place in places if place[0] >= 0])
-    bulk.insert_or_add(
-        connection, OWNER_QUARTERS, [(-place[0], *place[1:]) for place in places if place[0] < 0]
-    )
+    places = sorted({*sums.pageviews, *visitors})
+    for is_workspace, table in ((False, LINK_QUARTERS), (True, OWNER_QUARTERS)):
+        rows = [
+            (*place[1:], sums.pageviews[place], visitors[place])
+            for place in places
+            if place[0] is is_workspace
+        ]
+        bulk.insert_or_add(connection, table, rows)
     note_days(connection, sums.days)
 
 
@@ -65,10 +66,10 @@ def sum_visits(visits: Iterable[Visited]) -> Sums:
         quarter = time_ms // QUARTER_MS
         day = quarter // QUARTERS
         days[workspace_id, day] += 1
-        for whose in (link_id, -workspace_id):
-            pageviews[whose, is_bot, quarter] += 1
+        for is_workspace, id_ in ((False, link_id), (True, workspace_id)):
+            pageviews[is_workspace, id_, is_bot, quarter] += 1
             if visitor is not None:
-                who = (day, visitor, whose)
+                who = (day, visitor, is_workspace, id_)
                 if who not in firsts or quarter < firsts[who][0]:
                     firsts[who] = (quarter, is_bot)
     return sums
@@ -76,21 +77,22 @@ def sum_visits(visits: Iterable[Visited]) -> Sums:
 
 def count_arrivals(connection: Connection, firsts: dict[Who, tuple[int, bool]]) -> Counter[Place]:
     """The change of visitors at each place; negative where a visitor turns out to have come earlier."""
-    known = {row[:3]: row[3] for row in bulk.find_rows(connection, SEEN, [*firsts])}
+    known = {row[:4]: row[4] for row in bulk.find_rows(connection, SEEN, [*firsts])}
     visitors: Counter[Place] = Counter()
     new = []
     for who, (quarter, is_bot) in firsts.items():
         before = known.get(who)
         if before is None or quarter < before:
             new.append((*who, quarter))
-            visitors[who[2], is_bot, quarter] += 1
+            visitors[*who[2:], is_bot, quarter] += 1
             if before is not None:
-                visitors[who[2], is_bot, before] -= 1
-    bulk.insert_rows(connection, SEEN, new, "(day, visitor, scope) DO UPDATE SET quarter = excluded.quarter")
+                visitors[*who[2:], is_bot, before] -= 1
+    more = "(day, visitor, is_workspace, scope_id) DO UPDATE SET quarter = excluded.quarter"
+    bulk.insert_rows(connection, SEEN, new, more)
     return visitors
 
 
 def note_days(connection: Connection, days: Counter[tuple[int, int]]) -> None:
     rows = [(workspace_id, day, visits, None, False) for (workspace_id, day), visits in sorted(days.items())]
-    more = "(user_id, day) DO UPDATE SET visits = owner_day.visits + excluded.visits"
+    more = "(workspace_id, day) DO UPDATE SET visits = owner_day.visits + excluded.visits"
     bulk.insert_rows(connection, OWNER_DAYS, rows, more)

@@ -21,7 +21,7 @@ from app.journal.codec import Visit
 from app.redirects.user_agent import parse_device
 
 CLICKS = cast("Table", Click.__table__)
-NUMBERS = ("time_ms", "link_id", "user_id", "is_bot", "visitor")
+NUMBERS = ("time_ms", "link_id", "workspace_id", "is_bot", "visitor")
 TEXTS = ("bot_name", *Visit._fields[Visit._fields.index("visitor") + 1 :])
 LANGUAGE = TEXTS.index("language")
 COLUMNS = (*NUMBERS, *(f"{name}_id" for name in TEXTS))
@@ -45,7 +45,7 @@ def append_clicks(connection: Connection, terms: Interner, visits: Sequence[Visi
 
 
 def numbers_of(visit: Visit) -> Visited:
-    return (visit.time_ms, visit.link_id, visit.user_id, bool(visit.is_bot), visit.visitor or None)
+    return (visit.time_ms, visit.link_id, visit.workspace_id, bool(visit.is_bot), visit.visitor or None)
 
 
 def texts_of_click(visit: Visit) -> tuple[str, ...]:

@@ -168,7 +168,7 @@ def within(workspace_id: int, batch: ClickBatch) -> ColumnElement[bool]:
     """Whether a row is of a batch: found by the time where that is short, else by the ids alone."""
     ids = CLICKS.c.id.between(batch.first_id, batch.last_id)
     if batch.last_ms - batch.first_ms > WIDE_MS:
-        return and_(CLICKS.c.user_id + 0 == workspace_id, ids)  # the sum keeps it from the index by time
+        return and_(CLICKS.c.workspace_id + 0 == workspace_id, ids)  # the sum keeps it from the index by time
     return and_(
-        CLICKS.c.user_id == workspace_id, CLICKS.c.time_ms.between(batch.first_ms, batch.last_ms), ids
+        CLICKS.c.workspace_id == workspace_id, CLICKS.c.time_ms.between(batch.first_ms, batch.last_ms), ids
     )

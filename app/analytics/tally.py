@@ -83,7 +83,7 @@ def wanted(workspace_id: int, day: int, after: tuple[int, int]) -> Select[Any]:
     values = (func.coalesce(column(name), NO_VALUE).label(name) for name in COLUMNS)
     found = select(CLICKS.c.time_ms, visitor, CLICKS.c.id, CLICKS.c.is_bot, CLICKS.c.link_id, *values)
     mine = (
-        CLICKS.c.user_id == workspace_id,
+        CLICKS.c.workspace_id == workspace_id,
         CLICKS.c.time_ms >= after[0],
         CLICKS.c.time_ms < (day + 1) * DAY_MS,
     )

@@ -94,7 +94,7 @@ def split_runs(period: Period) -> Iterator[Run]:
 def conditions(scope: Scope, first: int, last: int) -> list[ColumnElement[bool]]:
     table = table_of(scope)
     whose = (
-        OWNERS.c.user_id == scope.workspace_id
+        OWNERS.c.workspace_id == scope.workspace_id
         if scope.link_ids is None
         else LINKS.c.link_id.in_(scope.link_ids)
     )

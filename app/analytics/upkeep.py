@@ -116,7 +116,7 @@ class Upkeep:
     def _first(self, what: str, connection: Connection, query: Select[Any]) -> DayItem | None:
         """The first of the days found that is not backed off after a failure."""
         for row in connection.execute(query):
-            item = (what, row.user_id, row.day)
+            item = (what, row.workspace_id, row.day)
             if not self.errors.is_backed_off(item):
                 return item
         return None
@@ -148,8 +148,8 @@ def open_reading(engine: Engine) -> Connection:
 
 def forget_seen(engine: Engine, oldest: int) -> Steps:
     """Removes the visitors of days whose rows are pruned."""
-    key = tuple_(SEEN.c.day, SEEN.c.visitor, SEEN.c.scope)
-    some = select(SEEN.c.day, SEEN.c.visitor, SEEN.c.scope).where(SEEN.c.day < oldest).limit(SEEN_BATCH_SIZE)
+    key = tuple_(*SEEN.primary_key)
+    some = select(*SEEN.primary_key).where(SEEN.c.day < oldest).limit(SEEN_BATCH_SIZE)
     is_left = True
     while is_left:
         with engine.begin() as connection:

@@ -24,9 +24,8 @@ from app.input.data import RequestData
 from app.input.forms import ResourceForm
 from app.input.listing import find_page
 from app.notifications import system_email
-from app.notifications.member_changes import Change, owners_of, tell_owners
 from app.notifications.member_invitations import about_of, post_invitation
-from app.notifications.security_email import SecurityMail
+from app.notifications.security_email import MemberChange, SecurityMail, owners_of, tell_owners
 from app.web import application, urls
 from app.web.body import read_list_query, read_sent
 
@@ -76,7 +75,7 @@ def owners() -> list[User]:
     return owners_of(request_access().workspace_id)
 
 
-def tell(before: list[User], change: Change) -> None:
+def tell(before: list[User], change: MemberChange) -> None:
     """Writes to those who were owners before the change, and to those who are now."""
     everybody = {user.id: user for user in (*before, *owners())}
     tell_owners(SecurityMail(db.session, application.settings()), request_key(), everybody.values(), change)
@@ -109,7 +108,7 @@ def make_invitation(sent: RequestData, keep: Keep) -> Response:
     address = f"{urls.dashboard_site()}{JOIN}?token={token}"
     if application.settings().smtp_url:
         post_invitation(db.session, row, authenticated_user(), address)
-    tell(owners(), Change("invited", row.email, row.role))
+    tell(owners(), MemberChange("invited", row.email, row.role))
     # the address of the invitation is in this one answer, for where no mail is sent
     shown = present.invitation(row) | {"url": address}
     answer = answer_to_write(row.id, lambda: envelope.json_response({"data": shown}), 201)
@@ -134,7 +133,7 @@ def change_member(id: int) -> Response:
     before, role = owners(), form.changes.get("role", row.role)
     if role != row.role:
         leaving.change_role(row, role)
-        tell(before, Change("role", row.user.email, role))
+        tell(before, MemberChange("role", row.user.email, role))
     answer = answer_to_write(row.id, lambda: envelope.json_response({"data": present.member(row)}))
     db.session.commit()
     return answer
@@ -146,7 +145,7 @@ def remove_member(id: int) -> Response:
     row, before = workspaces.get_member(request_access().workspace_id, id), owners()
     email = row.user.email
     leaving.remove_member(row)
-    tell(before, Change("removed", email))
+    tell(before, MemberChange("removed", email))
     db.session.commit()
     return Response(status=204)
 
@@ -181,6 +180,6 @@ def revoke_invitation(id: int) -> Response:
     system_email.withdraw(db.session, about_of(row))
     email = row.email
     member_invitations.revoke(row)
-    tell(owners(), Change("revoked", email))
+    tell(owners(), MemberChange("revoked", email))
     db.session.commit()
     return Response(status=204)

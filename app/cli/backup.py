@@ -25,7 +25,7 @@ from app.core.config import Settings
 from app.core.durable_files import scratch_folder
 from app.core.extensions import db
 from app.core.storage_settings import MIN_PASSPHRASE, S3
-from app.jobs.backup_records import BACKUP, REHEARSAL, note_failure, note_success
+from app.jobs.backups import BACKUP, REHEARSAL, note_failure, note_success
 from app.net.s3 import BucketError
 from app.operations.backups import restoring
 from app.operations.backups.archive import KEYS, Manifest, unpack_archive, write_archive

@@ -22,14 +22,9 @@ from app.core.read_only import reading_only
 from app.operations.checks import (
     around,
     backups,
-    clickhouse,
-    clocks,
     data,
     files,
     machine,
-    secret,
-    servers,
-    upgrades,
 )
 from app.operations.checks import settings as of_settings
 from app.operations.checks.finding import Check, Finding, problem
@@ -38,21 +33,21 @@ CHECKS: dict[str, Check] = {
     "settings": of_settings.settings_check,
     "files": files.files_check,
     "space": machine.room_check,
-    "clock": clocks.clock_check,
-    "redis": clocks.redis_check,
+    "clock": machine.clock_check,
+    "redis": machine.redis_check,
     "processes": machine.processes_check,
     "instance": data.instance_check,
     "database": data.database_check,
-    "upgrade": upgrades.upgrade_check,  # before the next one, whose problem leaves all checks of tables out
+    "upgrade": data.upgrade_check,  # before the next one, whose problem leaves all checks of tables out
     "migrations": data.migrations_check,
-    "servers": servers.servers_check,
-    "times": clocks.times_check,
+    "servers": around.servers_check,
+    "times": machine.times_check,
     "logs": data.log_check,
     "journal": data.journal_check,
     "limited": data.limited_check,
     "counts": data.counts_check,
-    "clickhouse": clickhouse.clickhouse_check,
-    "secret": secret.secret_check,
+    "clickhouse": around.clickhouse_check,
+    "secret": of_settings.secret_check,
     "pictures": data.pictures_check,
     "places": around.places_check,
     "backups": backups.backups_check,

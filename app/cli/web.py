@@ -39,9 +39,8 @@ from app.http_server.refusals import render_pages
 from app.operations.listening import BACKLOG, Listening, admit_accepted, refuse_newcomers
 from app.operations.processes import FAREWELLS, leave_with_parent, out_of_reach
 from app.redirects import bots, user_agent
-from app.redirects.cache import RowCacheWarmer
+from app.redirects.cache import Poller, RowCacheWarmer
 from app.redirects.context import RedirectContext
-from app.redirects.poller import Poller
 from app.redirects.wsgi import Front
 from app.web.application import REDIRECTS
 

@@ -19,12 +19,11 @@ from app.core import oidc_settings as oidc
 from app.core import setting_values as values
 from app.core import smtp_url as core_smtp_url
 from app.core import storage_settings as storage
-from app.core.config_conflicts import find_conflicts
 from app.core.folders import DATA_DIR, HOME
 from app.core.oidc_settings import OidcSettings
 from app.core.secret_keys import ring
 from app.core.setting_values import one_of, whole
-from app.core.storage_settings import Retention
+from app.core.storage_settings import Retention, find_conflicts
 
 PREFIX = values.PREFIX
 ENV_FILE = HOME / ".env"

@@ -64,7 +64,7 @@ def update(domain: Domain, changes: dict[str, Any]) -> Domain:
     for name, value in changes.items():
         setattr(domain, name, value)
     if origin != (after := origin_of(domain, domain.host)):
-        record_move(db.session, domain.workspace_id, domain.id, origin, after)
+        record_move(db.session, domain.workspace_id, origin, after)
     domain.last_datetime = now()
     db.session.flush()
     return domain

@@ -32,6 +32,7 @@ LINKS = table(
 )
 DOMAINS = table("domain", column("id", BigInteger), column("scheme", String), column("host", String))
 ORIGIN = (DOMAINS.c.scheme + DOMAINS.c.host).label("origin")
+NO_LINK = 0  # no link has this id
 # who made a change, by an actor's `way`; every other way is a user's
 ACTOR_TYPES = {"": "system", "command": "operator", "api": "key"}
 
@@ -107,9 +108,9 @@ def record_purge(session: AnySession, links: Iterable[tuple[int, int]]) -> None:
         session.connection().execute(INSERT, rows)
 
 
-def record_move(session: AnySession, workspace_id: int, domain_id: int, before: str, after: str) -> None:
+def record_move(session: AnySession, workspace_id: int, before: str, after: str) -> None:
     """Records that a domain has another scheme or host: clicks that came before are told with the old one."""
-    row = blank_row(workspace_id, MOVED, -domain_id)
+    row = blank_row(workspace_id, MOVED, NO_LINK)
     session.connection().execute(INSERT, [row | {"origin_before": before, "origin": after}])
 
 

@@ -35,10 +35,10 @@ Clicked = tuple[int, int, int]
 class NewEntry(NamedTuple):
     """An event that is to get its place."""
 
-    user_id: int
+    workspace_id: int
     type: str
     event_id: str
-    link_id: int
+    link_id: int | None
     content: str | None
     url_before: str | None
     origin_before: str | None
@@ -121,7 +121,7 @@ def batch_of(workspace_id: int, clicks: Sequence[tuple[int, int, int]]) -> dict[
     ids, links, times = zip(*clicks, strict=True)
     on = sorted(set(links))
     return {
-        "user_id": workspace_id,
+        "workspace_id": workspace_id,
         "clicks": len(ids),
         "first_id": ids[0],
         "last_id": ids[-1],

@@ -22,7 +22,8 @@ class EventDraft(db.Model):
 
     Written in the transaction of the change that it tells of; the sequencer moves it to the feed. `url`,
     `origin` (of its domain, null for none) and `location_url` are the link's. `actor` and `changes` are in
-    `data`. No foreign key, so that a visitor's transaction need not wait for one.
+    `data`. `link_id` is 0 of a domain that moved. No foreign key, so that a visitor's transaction need not
+    wait for one.
     """
 
     __table_args__ = {"sqlite_autoincrement": True}
@@ -46,7 +47,7 @@ class EventEntry(db.Model):
     """One place of the feed: an event, or up to `entries.MAX_CLICKS` clicks that were ingested together.
 
     Whoever adds one holds the counter's row until the commit, so positions are committed in their order.
-    `user_id`: the workspace, as everywhere beside clicks. `day`: the UTC day on which it got its place.
+    `day`: the UTC day on which it got its place.
 
     Of an event: `content` is its JSON as it is told. Where the link has another address since, or is no
     more, or is back, `url_before` and `origin_before` are the address that it had. (Where a domain has
@@ -55,8 +56,8 @@ class EventEntry(db.Model):
     """
 
     __table_args__ = (
-        Index(None, "user_id", "position"),
-        Index(None, "user_id", "type", "position"),
+        Index(None, "workspace_id", "position"),
+        Index(None, "workspace_id", "type", "position"),
         Index(
             "ix_event_entry_link_id", "link_id", "position", sqlite_where=OF_LINKS, postgresql_where=OF_LINKS
         ),
@@ -67,7 +68,7 @@ class EventEntry(db.Model):
     )
 
     position: Mapped[int] = mapped_column(Id, primary_key=True, autoincrement=False)
-    user_id: Mapped[int] = mapped_column(Id)
+    workspace_id: Mapped[int] = mapped_column(Id)
     type: Mapped[str] = mapped_column(String(48))
     day: Mapped[int] = mapped_column(Id)
 

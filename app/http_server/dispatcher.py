@@ -38,8 +38,7 @@ from app.http_server.request_bodies import (
 )
 from app.rate_limit.limiter import network_of
 from app.redirects.compiled_link import start_message
-from app.redirects.fast_path import FastPath
-from app.redirects.wsgi import Front
+from app.redirects.wsgi import FastPath, Front
 from app.web.body import IS_TORN, MAX_BYTES, MAX_SMALL_BYTES
 from app.web.paths import first_segment, is_ours
 from app.web.security_headers import is_api

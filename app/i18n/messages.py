@@ -107,6 +107,11 @@ def gettext_noop(message: str) -> str:
     return message
 
 
+def ngettext_noop(one: str, many: str) -> tuple[str, str]:
+    """The two forms themselves, worded by `ngettext` later."""
+    return one, many
+
+
 def lazy_ngettext(one: str, many: str, num: int, **values: Any) -> str:
     return lazy(ngettext, one, many, num, **values)
 

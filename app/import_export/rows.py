@@ -487,7 +487,7 @@ def shown_value(name: str, value: Any) -> Any:
 
 
 def digest_of(texts: Mapping[str, str]) -> str:
-    """The same for a row of an older export, which left out what the row's names stand for."""
+    """The same where two rows differ only in the link's id, its clicks, or in what their names stand for."""
     return hash_of(sorted((name, text) for name, text in texts.items() if name not in NOT_IN_DIGEST))
 
 

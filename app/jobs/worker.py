@@ -26,20 +26,19 @@ from app.core.database import engine_options, prepare_engine
 from app.core.error_boundary import ErrorBoundary, flush_counts
 from app.core.file_copies import remove_old_copies
 from app.core.file_locks import lock_file
-from app.core.file_watch import FileWatch
 from app.core.patience import WORK
-from app.core.poll_loop import Quiet, quiet_database, take_turns
+from app.core.poll_loop import FileWatch, Quiet, quiet_database, take_turns
 from app.events.feed.sequencer import Sequencer
 from app.events.push.pusher import EventPusher
 from app.jobs.definitions import jobs_of
 from app.jobs.favicons import FaviconFetcher
 from app.jobs.mails import answer_forgotten, post_confirmations
 from app.jobs.maintenance import WORKER_LOCK, beat, checkpoint, forget_heartbeat, prune_changes
-from app.jobs.salt_sharing import SaltSharer
 from app.jobs.schedule import Scheduler
 from app.jobs.subprocesses import Archiver, Importer
 from app.journal.daily_salt import sweep_keys
 from app.journal.segments import directory_of, list_segments
+from app.journal.shared_salt import SaltSharer
 from app.links.clicks import ClickCopies
 from app.links.schedule_events import tell, tell_moments
 from app.notifications.sender import Sender

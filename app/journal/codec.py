@@ -19,7 +19,7 @@ class Visit(NamedTuple):
 
     time_ms: int
     link_id: int
-    user_id: int
+    workspace_id: int
     is_bot: int
     bot_name: str = ""
     visitor: str = ""
@@ -60,7 +60,7 @@ def encode(visit: Visit) -> bytes:
     texts: list[str] = list(map(getitem, cast("tuple[str, ...]", visit[NUMBERS:]), CUTS))
     if not "".join(texts).isprintable():  # nearly always printable, and far cheaper to check than to clean
         texts = [clean(text) for text in texts]
-    numbers = f"{visit.time_ms:d}\t{visit.link_id:d}\t{visit.user_id:d}\t{visit.is_bot:d}"
+    numbers = f"{visit.time_ms:d}\t{visit.link_id:d}\t{visit.workspace_id:d}\t{visit.is_bot:d}"
     return framed("\t".join((numbers, *texts)))
 
 
@@ -109,7 +109,7 @@ def head_v1(line: bytes) -> tuple[int, int] | None:
     if fields is None:
         return None
     try:
-        _time, link_id, _user, is_bot, _rest = fields.split(b"\t", NUMBERS)
+        _time, link_id, _workspace, is_bot, _rest = fields.split(b"\t", NUMBERS)
         return int(link_id), int(is_bot)
     except ValueError:
         return None

@@ -49,7 +49,7 @@ class PersistentValue:
 class Dropped:
     """Counts the visits that could not be written since this journal exists, and when the last one was.
 
-    The text is `<visits> <seconds since 1970>`; earlier versions wrote no time.
+    The text is `<visits> <seconds since 1970>`.
     """
 
     def __init__(self, directory: Path) -> None:

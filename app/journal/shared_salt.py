@@ -12,6 +12,7 @@ import datetime as dt
 import logging
 import secrets
 from contextlib import suppress
+from math import inf
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,10 +20,13 @@ from sqlalchemy import Date, Engine, text
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
+from app.core.clock import now
 from app.core.config import Settings
 from app.core.durable_files import create_file, replace_file
 from app.core.encryption import SealedJson, UnreadableSecret, decrypt_text, encrypt_text
+from app.core.error_boundary import ErrorBoundary
 from app.core.extensions import db
+from app.core.poll_loop import PollLoop
 from app.core.redis_client import connect, redis
 from app.core.secret_keys.ring import current_keys, derive
 from app.journal.daily_salt import GRACE, KEY_BYTES, directory_of, read
@@ -150,3 +154,27 @@ class PostgresSalts:
 
 def limit_waiting(session: Session) -> None:
     session.execute(text(f"SET LOCAL lock_timeout = {LOCK_MS:d}"))
+
+
+SALTS_POLL_SECONDS = 20.0
+
+
+class SaltSharer(PollLoop):
+    """Fetches today's and tomorrow's salt, and offers this machine's to others. Idle on SQLite.
+
+    A thread of the worker, so that nobody waits for it.
+    """
+
+    def __init__(self, engine: Engine, settings: Settings) -> None:
+        super().__init__("daily salts", SALTS_POLL_SECONDS, ErrorBoundary("daily salts", max_outages=inf))
+        self.data_dir = settings.data_dir
+        self.store = salt_store(settings, engine)
+
+    def start(self) -> None:
+        if self.store is not None:
+            super().start()
+
+    def turn(self) -> bool:
+        if self.store is not None:
+            share_salts(self.data_dir, self.store, now())
+        return False

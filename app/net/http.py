@@ -17,12 +17,13 @@ from dataclasses import dataclass
 from typing import BinaryIO, NamedTuple
 from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit
 
+import dns.exception
+import dns.resolver
 import httpcore
 import idna
 
 from app.i18n.messages import lazy_gettext as _l
 from app.net.dial import EVERYWHERE, Deadline, DeadlineStream, NoAnswer, dial, in_words
-from app.net.dns import text_records
 from app.net.networks import Network
 
 __all__ = ["EVERYWHERE", "HttpResponse", "NoAnswer", "connect", "download", "request", "text_records"]
@@ -241,3 +242,25 @@ def read_response(response: httpcore.Response, body: bytes, deadline: Deadline) 
         (key.decode("latin-1").lower(), value.decode("latin-1")) for key, value in response.headers
     )
     return HttpResponse(response.status, headers, body, deadline.spent_ms())
+
+
+def resolver() -> dns.resolver.Resolver:
+    """A resolver of the operator's system, and no other, as it is configured now.
+
+    `resolv.conf` may change while a process runs.
+    """
+    return dns.resolver.Resolver()
+
+
+def text_records(name: str, *, seconds: float) -> list[str]:
+    """The TXT records of a fully qualified name; empty where there are none. Raises NoAnswer."""
+    try:
+        with in_words(Deadline(seconds), passing=(dns.exception.DNSException, OSError)):
+            answer = resolver().resolve(f"{name}.", "TXT", lifetime=seconds, search=False)
+    except (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer):
+        return []
+    except dns.exception.Timeout as error:
+        raise NoAnswer("timed_out", _l("The DNS did not answer in time.")) from error
+    except (dns.exception.DNSException, OSError) as error:
+        raise NoAnswer("not_resolved", _l("The DNS gave no answer that can be used.")) from error
+    return [b"".join(record.strings).decode("utf-8", "replace") for record in answer]

@@ -9,7 +9,7 @@ from typing import Any
 from app.events.types import CLICKED, CREATED, DELETED, RESTORED, UPDATED
 from app.i18n import digits
 from app.i18n.messages import gettext as _
-from app.i18n.messages import ngettext
+from app.i18n.messages import ngettext, ngettext_noop
 from app.notifications.events import Facts, facts
 from app.notifications.message import Message
 from app.notifications.site import SiteUrls, readable
@@ -54,29 +54,24 @@ def summary_words(_name: str, data: Data) -> tuple[str, str]:
     return sentences[0] if sentences else "", "\n".join(f"{one}." for one in sentences[1:])
 
 
+# how a summary counts changes of a type
+COUNTED = {
+    CREATED: ngettext_noop("1 link was created", "%(count)s links were created"),
+    UPDATED: ngettext_noop("1 link was changed", "Links were changed %(count)s times"),
+    DELETED: ngettext_noop("1 link was deleted", "%(count)s links were deleted"),
+    RESTORED: ngettext_noop("1 link was restored", "%(count)s links were restored"),
+}
+
+
 def sentences_of(data: Data) -> Sequence[str]:
     """What a summary says, the clicks first."""
     found = []
     if data["clicks"]:
         short_url = data["links"][0]["link"]["short_url"] if data["links"] else ""
         found.append(clicks_on(data["clicks"], data["links_count"], short_url))
-    changes = data["changes"]
-    if count := changes.get(CREATED):
-        found.append(
-            ngettext("1 link was created", "%(count)s links were created", count, count=digits(count))
-        )
-    if count := changes.get(UPDATED):
-        found.append(
-            ngettext("1 link was changed", "Links were changed %(count)s times", count, count=digits(count))
-        )
-    if count := changes.get(DELETED):
-        found.append(
-            ngettext("1 link was deleted", "%(count)s links were deleted", count, count=digits(count))
-        )
-    if count := changes.get(RESTORED):
-        found.append(
-            ngettext("1 link was restored", "%(count)s links were restored", count, count=digits(count))
-        )
+    for type_, forms in COUNTED.items():
+        if count := data["changes"].get(type_):
+            found.append(ngettext(*forms, count, count=digits(count)))
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -78,11 +79,7 @@ def as_many(parts: Sequence[Part], fits: Callable[[Sequence[Part]], bool]) -> Se
 
 def last_true(most: int, holds: Callable[[int], bool]) -> int:
     """The largest number from 0 to `most` for which `holds` is true, by bisection; 0 is never tested."""
-    low, high = 0, most
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle - 1)
-    return low
+    return bisect_left(range(1, most + 1), True, key=lambda number: not holds(number))
 
 
 def left_out(count: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from app.i18n import dated, digits, language, percent
 from app.i18n.languages import locale_of
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
-from app.i18n.messages import ngettext, pgettext
+from app.i18n.messages import ngettext, ngettext_noop, pgettext
 from app.notifications.message import BreakdownTable, Message, Section
 from app.notifications.periods import ReportPeriod
 from app.notifications.site import SiteUrls, readable
@@ -33,47 +33,32 @@ DIMENSIONS = {
 }
 DEVICES = {"desktop": _l("Desktop"), "mobile": _l("Mobile"), "tablet": _l("Tablet")}
 # by the name of the period, on one link and on several
-TITLES: dict[str, tuple[Callable[..., str], Callable[..., str]]] = {
+TITLES = {
     "daily": (
-        lambda count, **slots: ngettext(
-            "Daily report: %(visits)s visit of %(link)s",
-            "Daily report: %(visits)s visits of %(link)s",
-            count,
-            **slots,
+        ngettext_noop(
+            "Daily report: %(visits)s visit of %(link)s", "Daily report: %(visits)s visits of %(link)s"
         ),
-        lambda count, **slots: ngettext(
+        ngettext_noop(
             "Daily report: %(visits)s visit of %(links)s links",
             "Daily report: %(visits)s visits of %(links)s links",
-            count,
-            **slots,
         ),
     ),
     "weekly": (
-        lambda count, **slots: ngettext(
-            "Weekly report: %(visits)s visit of %(link)s",
-            "Weekly report: %(visits)s visits of %(link)s",
-            count,
-            **slots,
+        ngettext_noop(
+            "Weekly report: %(visits)s visit of %(link)s", "Weekly report: %(visits)s visits of %(link)s"
         ),
-        lambda count, **slots: ngettext(
+        ngettext_noop(
             "Weekly report: %(visits)s visit of %(links)s links",
             "Weekly report: %(visits)s visits of %(links)s links",
-            count,
-            **slots,
         ),
     ),
     "monthly": (
-        lambda count, **slots: ngettext(
-            "Monthly report: %(visits)s visit of %(link)s",
-            "Monthly report: %(visits)s visits of %(link)s",
-            count,
-            **slots,
+        ngettext_noop(
+            "Monthly report: %(visits)s visit of %(link)s", "Monthly report: %(visits)s visits of %(link)s"
         ),
-        lambda count, **slots: ngettext(
+        ngettext_noop(
             "Monthly report: %(visits)s visit of %(links)s links",
             "Monthly report: %(visits)s visits of %(links)s links",
-            count,
-            **slots,
         ),
     ),
 }
@@ -153,8 +138,9 @@ def compose(id: str, type_: str, datetime: dt.datetime, data: Data, site: SiteUr
 def title_of(period: str, reports: Sequence[Data], visits: int) -> str:
     on_one, on_several = TITLES[period]
     if len(reports) == 1:
-        return on_one(visits, visits=digits(visits), link=readable(reports[0]["link"]["short_url"]))
-    return on_several(visits, visits=digits(visits), links=digits(len(reports)))
+        link = readable(reports[0]["link"]["short_url"])
+        return ngettext(*on_one, visits, visits=digits(visits), link=link)
+    return ngettext(*on_several, visits, visits=digits(visits), links=digits(len(reports)))
 
 
 def section_of(report: Data, number: int, site: SiteUrls) -> Section:

@@ -1,4 +1,5 @@
-"""Mails about the security of an account: passwords, e-mail address, two-factor, passkeys.
+"""Mails about the security of an account (passwords, e-mail address, two-factor, passkeys) and about members
+of a workspace that a key has changed.
 
 They are sent where a mail server is set. URLs in them come from the settings, never from a request's Host
 header: anyone can forge that, and the one-time link for a new password would go to the forger's host.
@@ -7,10 +8,13 @@ header: anyone can forge that, and the one-time link for a new password would go
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from app.accounts import second_factor, standing
-from app.accounts.models import PasswordReset, User
+from app.accounts import second_factor, standing, workspaces
+from app.accounts.access import OWNER, ROLES
+from app.accounts.models import ApiKey, PasswordReset, User
 from app.accounts.one_time_addresses import LIFETIMES
 from app.core.clock import now
 from app.core.config import Settings
@@ -22,6 +26,7 @@ from app.i18n.messages import ngettext
 from app.notifications import system_email
 from app.notifications.addresses import without_addresses
 from app.notifications.site import site_of
+from app.notifications.system_email import Content
 
 RETRY_PERIOD = dt.timedelta(days=1)
 
@@ -183,3 +188,53 @@ def about_reset(user: User) -> str:
 
 def not_you() -> str:
     return _("If this was not you, set a new password, and look through the sessions in your account.")
+
+
+class MemberChange(NamedTuple):
+    """`action`: `invited`, `role`, `removed` or `revoked`, of the address; `role`: the new one, if any."""
+
+    action: str
+    email: str
+    role: str = ""
+
+
+def owners_of(workspace_id: int) -> list[User]:
+    return [one.user for one in workspaces.members(workspace_id) if one.role == OWNER and one.user.is_active]
+
+
+def tell_owners(mail: SecurityMail, key: ApiKey, owners: Iterable[User], change: MemberChange) -> None:
+    """Write the mail to each owner, in the owner's language, where a mail server is set."""
+    for owner in owners:
+        with in_language(owner.language):
+            content = Content(
+                title=_("The members of your workspace have changed"),
+                text=" ".join(describe_change(change, key)),
+                url=f"{site_of(mail.settings).owners}/dashboard/w/{key.workspace_id}/workspace/",
+                button=_("See the members"),
+                note="account",
+                language=owner.language,
+            )
+        mail.post(owner, owner.email, f"members:{key.workspace_id}", content, RETRY_PERIOD)
+
+
+def describe_change(change: MemberChange, key: ApiKey) -> list[str]:
+    workspace, email = key.workspace.name, change.email
+    happened = {
+        "invited": _("%(email)s was invited to the workspace “%(name)s”.", email=email, name=workspace),
+        "role": _("%(email)s has another role in the workspace “%(name)s”.", email=email, name=workspace),
+        "removed": _("%(email)s was removed from the workspace “%(name)s”.", email=email, name=workspace),
+        "revoked": _(
+            "The invitation of %(email)s to the workspace “%(name)s” was revoked.",
+            email=email,
+            name=workspace,
+        ),
+    }[change.action]
+    role = [f"{_('Role')}: {ROLES[change.role]}."] if change.role else []
+    by = _(
+        "This was done by the API key “%(key)s” (%(prefix)s…) of %(who)s.",
+        key=key.name,
+        prefix=key.prefix,
+        who=key.user.email,
+    )
+    advice = _("If you did not expect this, have the key revoked, and look through the members.")
+    return [happened, *role, by, advice]

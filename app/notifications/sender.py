@@ -11,7 +11,7 @@ import secrets
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from math import inf
 from types import MappingProxyType
@@ -30,9 +30,8 @@ from app.core.wakeups import OUTBOX, WokenLoop
 from app.net.session import OutboundSession
 from app.notifications import waiting
 from app.notifications.delivery import AttemptResult, attempt
-from app.notifications.handler_queue import ClaimedDelivery, HandlerQueue
+from app.notifications.handler_queue import ClaimedDelivery, HandlerQueue, Receiver
 from app.notifications.outbox import put_off, write_down
-from app.notifications.shares import MAX_THREADS, Shares
 from app.notifications.site import site_of
 
 POLL_SECONDS = 0.1
@@ -40,6 +39,9 @@ LOOK_SECONDS = 0.2  # between two looks at SQLite's file, where nothing is going
 DUE_SECONDS = 5.0  # within which is sent what comes due by time alone
 IDLE_POLL_SECONDS = 1.0  # where wake-ups arrive: then only what comes due by the clock waits so long
 RETRY_SECONDS, LONGEST_RETRY = 1.0, 30.0
+MAX_THREADS = 512
+WORKSPACE_THREADS = MAX_THREADS // 8
+HOST_THREADS = MAX_THREADS // 4  # many workspaces send to the host of a large service
 MAX_FAILING = MAX_THREADS // 2  # for receivers whose last attempt failed; the rest is for all others
 
 Feed = Callable[[Session], object]  # creates deliveries; true if it created some
@@ -260,3 +262,31 @@ def in_turns(found: Sequence[waiting.DueDelivery], threads: Mapping[int, int]) -
         numbered.append((one.is_failing, turns[one.workspace_id], one))
         turns[one.workspace_id] += 1
     return [one for *_, one in sorted(numbered, key=lambda row: row[:2])]
+
+
+class Shares:
+    """The threads that are in use, counted at one moment.
+
+    One workspace, and one host, may use some of them at once. So receivers that hang, however many one
+    workspace has, leave threads for what others send.
+    """
+
+    def __init__(self, queues: Iterable[HandlerQueue]) -> None:
+        self.used = 0
+        self.workspaces = Counter[int]()
+        self.hosts = Counter[str]()
+        for one in queues:
+            self.use(one.receiver, one.threads)
+
+    def use(self, receiver: Receiver, threads: int = 1) -> None:
+        self.used += threads
+        self.workspaces[receiver.workspace_id] += threads
+        self.hosts[receiver.host] += threads
+
+    def is_full(self, receiver: Receiver) -> bool:
+        """Whether no thread may be started for this receiver.
+
+        A workspace never uses more threads than are free, so that many slow ones still leave some.
+        """
+        most = min(WORKSPACE_THREADS, MAX_THREADS - self.used)
+        return self.workspaces[receiver.workspace_id] >= most or self.hosts[receiver.host] >= HOST_THREADS

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import smtplib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from threading import Timer
 from typing import NamedTuple
 
 from app.core.smtp_url import OFFERED, STARTTLS, TLS, MailServer
+from app.i18n.messages import gettext_noop as _noop
 from app.i18n.messages import lazy_gettext as _l
 from app.net.dial import in_words, trusted
 from app.net.http import BOTH_WAYS, Socket
@@ -23,41 +24,15 @@ NO_TLS = _l(
     "The mail server offers no encryption (STARTTLS), so nothing was sent to it. "
     "If it is meant to work without, use smtp+plain:// in WAYPOST_SMTP_URL."
 )
-
-
-Words = Callable[[str], str]  # the message that says a server's reply
-
-
-def no_mail_now(reply: str) -> str:
-    return _l("The mail server does not take mail now (%(reply)s).", reply=reply)
-
-
-def no_secure_connection(reply: str) -> str:
-    return _l("The mail server makes no secure connection (%(reply)s).", reply=reply)
-
-
-def sender_refused(reply: str) -> str:
-    return _l("The mail server does not take the sender (%(reply)s).", reply=reply)
-
-
-def address_refused(reply: str) -> str:
-    return _l("The mail server does not take the address (%(reply)s).", reply=reply)
-
-
-def mail_refused(reply: str) -> str:
-    return _l("The mail server does not take the mail (%(reply)s).", reply=reply)
-
-
-def sign_in_refused(reply: str) -> str:
-    return _l("The mail server refuses the sign-in (%(reply)s).", reply=reply)
-
-
-def greeting_refused(reply: str) -> str:
-    return _l("The mail server does not answer the greeting (%(reply)s).", reply=reply)
-
-
-def any_refusal(reply: str) -> str:
-    return _l("The mail server refuses (%(reply)s).", reply=reply)
+# what says a server's reply
+NO_MAIL_NOW = _noop("The mail server does not take mail now (%(reply)s).")
+NO_SECURE_CONNECTION = _noop("The mail server makes no secure connection (%(reply)s).")
+SENDER_REFUSED = _noop("The mail server does not take the sender (%(reply)s).")
+ADDRESS_REFUSED = _noop("The mail server does not take the address (%(reply)s).")
+MAIL_REFUSED = _noop("The mail server does not take the mail (%(reply)s).")
+SIGN_IN_REFUSED = _noop("The mail server refuses the sign-in (%(reply)s).")
+GREETING_REFUSED = _noop("The mail server does not answer the greeting (%(reply)s).")
+ANY_REFUSAL = _noop("The mail server refuses (%(reply)s).")
 
 
 class SmtpMessage(NamedTuple):
@@ -129,20 +104,12 @@ def encrypt(client: smtplib.SMTP, server: MailServer) -> None:
 
 def greet(client: smtplib.SMTP, server: MailServer) -> None:
     """Greeting, TLS and sign-in. Only the operator can fix what the server refuses here."""
-    expect(
-        client.getreply(),
-        220,
-        no_mail_now,
-    )
+    expect(client.getreply(), 220, NO_MAIL_NOW)
     client.ehlo_or_helo_if_needed()
     if server.security == STARTTLS or (server.security == OFFERED and client.has_extn("starttls")):
         if not client.has_extn("starttls"):
             raise DeliveryFailed(NO_TLS)
-        expect(
-            client.docmd("STARTTLS"),
-            220,
-            no_secure_connection,
-        )
+        expect(client.docmd("STARTTLS"), 220, NO_SECURE_CONNECTION)
         encrypt(client, server)
         client.ehlo_or_helo_if_needed()
     if server.user is not None:
@@ -155,30 +122,16 @@ def send(client: smtplib.SMTP, message: SmtpMessage) -> Delivered:
         raise DeliveryFailed(
             _l("The mail server takes no addresses with letters like these."), permanent=True
         )
-    expect(
-        client.mail(message.sender, options),
-        250,
-        sender_refused,
-    )
-    expect(
-        client.rcpt(message.to),
-        250,
-        address_refused,
-        is_about_mail=True,
-    )
+    expect(client.mail(message.sender, options), 250, SENDER_REFUSED)
+    expect(client.rcpt(message.to), 250, ADDRESS_REFUSED, is_about_mail=True)
     answer = client.data(message.content)
-    expect(
-        answer,
-        250,
-        mail_refused,
-        is_about_mail=True,
-    )
+    expect(answer, 250, MAIL_REFUSED, is_about_mail=True)
     with suppress(smtplib.SMTPException, OSError):
         client.quit()  # it has the mail, whatever comes now
     return Delivered(status_code=answer[0], answer=decode_reply(answer[1]))
 
 
-def expect(answer: tuple[int, bytes], code: int, otherwise: Words, *, is_about_mail: bool = False) -> None:
+def expect(answer: tuple[int, bytes], code: int, otherwise: str, *, is_about_mail: bool = False) -> None:
     """Raises DeliveryFailed unless the reply has the class of `code`.
 
     RFC 5321, 4.2.1: a 4xx reply is temporary, a 5xx reply is permanent. A 5xx counts as permanent only where
@@ -189,10 +142,10 @@ def expect(answer: tuple[int, bytes], code: int, otherwise: Words, *, is_about_m
     raise refused(otherwise, *answer, is_about_mail=is_about_mail)
 
 
-def refused(otherwise: Words, code: int, text: bytes | str, *, is_about_mail: bool = False) -> DeliveryFailed:
+def refused(otherwise: str, code: int, text: bytes | str, *, is_about_mail: bool = False) -> DeliveryFailed:
     words, is_final = decode_reply(text), is_about_mail and code >= 500
     return DeliveryFailed(
-        otherwise(f"{code} {words.splitlines()[0] if words else ''}".rstrip()),
+        _l(otherwise, reply=f"{code} {words.splitlines()[0] if words else ''}".rstrip()),
         permanent=is_final,
         gone=is_final and bool(GONE.match(words)),
         status_code=code,
@@ -205,16 +158,10 @@ def decode_reply(text: bytes | str) -> str:
 
 
 # errors that smtplib raises with a reply, and their texts; the first match counts
-WORDS: Sequence[tuple[type[smtplib.SMTPResponseException], Words]] = (
-    (
-        smtplib.SMTPAuthenticationError,
-        sign_in_refused,
-    ),
-    (
-        smtplib.SMTPHeloError,
-        greeting_refused,
-    ),
-    (smtplib.SMTPResponseException, any_refusal),
+WORDS: Sequence[tuple[type[smtplib.SMTPResponseException], str]] = (
+    (smtplib.SMTPAuthenticationError, SIGN_IN_REFUSED),
+    (smtplib.SMTPHeloError, GREETING_REFUSED),
+    (smtplib.SMTPResponseException, ANY_REFUSAL),
 )
 
 

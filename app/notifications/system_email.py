@@ -16,7 +16,7 @@ from app.accounts.models import User
 from app.core.clock import now
 from app.core.database import AnySession
 from app.core.leases import precise_now
-from app.notifications.message import NOTES, Message
+from app.notifications.message import Message
 from app.notifications.models import Delivery, SystemEmail
 from app.notifications.outbox import new_webhook_id
 
@@ -82,6 +82,6 @@ def message_of(row: SystemEmail, id_: str) -> Message:
         text=content.text,
         url=content.url,
         button=content.button,
-        note=content.note if content.note in NOTES else "asked",  # earlier versions stored a sentence
+        note=content.note,
         language=content.language,
     )

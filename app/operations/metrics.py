@@ -30,7 +30,7 @@ from app.core.version import VERSION
 from app.events.feed.waiting import count_drafts
 from app.import_export.models import LinkImport
 from app.jobs import maintenance
-from app.jobs.backup_records import BACKUP, REHEARSAL, read_state
+from app.jobs.backups import BACKUP, REHEARSAL, read_state
 from app.jobs.schedule import OF_MACHINE, Job
 from app.journal.persistent_value import Dropped
 from app.journal.segments import directory_of

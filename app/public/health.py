@@ -7,8 +7,8 @@ import hmac
 from flask import Blueprint, Flask, Response, current_app, jsonify, request
 
 from app.operations import health
-from app.operations.bounded_checks import BoundedChecks, Found, Group
 from app.operations.exposition import CONTENT_TYPE
+from app.operations.health import BoundedChecks, Found, Group
 from app.operations.metrics import render_metrics
 from app.web.application import settings
 

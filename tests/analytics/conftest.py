@@ -29,8 +29,8 @@ from tests.factories import Factory
 
 SUMS: dict[str, tuple[Any, str, str]] = {
     "link_quarter": (LinkQuarter, "link_id", "pageviews"),
-    "owner_quarter": (OwnerQuarter, "user_id", "pageviews"),
-    "owner_day": (OwnerDay, "user_id", "visits"),
+    "owner_quarter": (OwnerQuarter, "workspace_id", "pageviews"),
+    "owner_day": (OwnerDay, "workspace_id", "visits"),
 }
 
 
@@ -140,7 +140,7 @@ def visit(journal: Journal) -> Callable[..., None]:
         for link_id in link_ids:
             moment += 1
             line = encode(
-                Visit(**{"time_ms": moment, "link_id": link_id, "user_id": 1, "is_bot": 0, **fields})
+                Visit(**{"time_ms": moment, "link_id": link_id, "workspace_id": 1, "is_bot": 0, **fields})
             )
             assert journal.append(line)
 
@@ -178,7 +178,7 @@ def run(settings: Settings, rescued: Path) -> RunImport:
 @pytest.fixture
 def loaded(visits: list[Visit], ingest: Ingest, journal: Journal, factory: Factory, alice: User) -> Any:
     """A session that finds the module's `visits` in the tables, and Alice's links that they clicked."""
-    for id_ in sorted({visit.link_id for visit in visits if visit.user_id == alice.id}):
+    for id_ in sorted({visit.link_id for visit in visits if visit.workspace_id == alice.id}):
         factory.link(alice, id=id_)
     assert all(journal.append(encode(visit)) for visit in visits)
     take_in(ingest)

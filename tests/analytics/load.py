@@ -46,16 +46,16 @@ def load(
 
 def visit(rng: Random, begin_ms: int, days: int, links: Mapping[int, Sequence[int]]) -> Visit:
     time_ms = begin_ms + rng.randrange(days * 86_400_000)
-    user_id = rng.choice([*links])
+    workspace_id = rng.choice([*links])
     number = rng.randrange(12)
     country, continent, city = rng.choice(PLACES)
     return Visit(
         time_ms,
-        rng.choice(links[user_id]),
-        user_id,
+        rng.choice(links[workspace_id]),
+        workspace_id,
         is_bot=int(number < 3),
         bot_name="curl" if number < 3 else "",
-        visitor=f"{user_id}-{time_ms // 86_400_000}-{number}",
+        visitor=f"{workspace_id}-{time_ms // 86_400_000}-{number}",
         country_code=country,
         continent_code=continent,
         city_name=city,
@@ -136,7 +136,7 @@ def plain(visits: list[Visit], asked: StatisticsQuery) -> Plain:
     wanted = [
         visit
         for visit in visits
-        if visit.user_id == asked.workspace_id
+        if visit.workspace_id == asked.workspace_id
         and (asked.link_ids is None or visit.link_id in asked.link_ids)
         and bool(visit.is_bot) == asked.bots
         and all(value(name, visit) == text for name, text in asked.filters.items())

@@ -43,8 +43,8 @@ def engine(tables: Tables) -> Engine:
 def write(visit: Write, ingest: Ingest) -> Write:
     """Writes and ingests clicks on a user's link, which has the same id as the user."""
 
-    def write(user_id: int, **fields: Any) -> None:
-        visit(user_id, user_id=user_id, **fields)
+    def write(workspace_id: int, **fields: Any) -> None:
+        visit(workspace_id, workspace_id=workspace_id, **fields)
         take_in(ingest)
 
     return write

@@ -224,7 +224,7 @@ def test_a_late_click_of_a_dropped_month_is_counted(
     session.rollback()
     look_after(make_upkeep(), later)
     assert "click_2026_10" not in names(tables)
-    late = next(each for each in visits if each.user_id == 1 and not each.is_bot)
+    late = next(each for each in visits if each.workspace_id == 1 and not each.is_bot)
     write([late])
     assert answers(session)[0].pageviews == before + 1
     session.rollback()

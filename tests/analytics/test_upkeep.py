@@ -312,7 +312,7 @@ def test_a_day_that_has_fewer_rows_than_it_says_is_not_waited_for(
     write(visits)
     with tables.engine.begin() as connection:
         connection.exec_driver_sql(f"UPDATE {prefix(tables)}owner_day SET visits = visits + 3")
-        connection.exec_driver_sql(f"DELETE FROM {prefix(tables)}click WHERE user_id = 2")
+        connection.exec_driver_sql(f"DELETE FROM {prefix(tables)}click WHERE workspace_id = 2")
     until_done(upkeep, LATER)
     old = BEGIN.date() + dt.timedelta(PRUNED)
     days = tables.all(OwnerDay, "day", "visits")
@@ -328,7 +328,7 @@ def test_late_visits_of_a_day_whose_rows_are_gone_are_added(
 ) -> None:
     write(visits)
     until_done(upkeep, LATER)
-    late = [visits[0]._replace(time_ms=int(BEGIN.timestamp()) * 1000 + n, user_id=1, link_id=10, is_bot=0, visitor=f"late {n}") for n in range(7)]  # fmt: skip
+    late = [visits[0]._replace(time_ms=int(BEGIN.timestamp()) * 1000 + n, workspace_id=1, link_id=10, is_bot=0, visitor=f"late {n}") for n in range(7)]  # fmt: skip
     write(late)
     for _ in range(2):
         for each in asked_everywhere(("UTC",)):

@@ -39,7 +39,7 @@ def link(alice: User, make_link: Callable[..., Link]) -> Link:
 def visits(settings: Settings, link: Link) -> Iterator[Visits]:
     """`visits({"country_code": "DE"}, {})`: one click for each, a minute apart, each by another visitor."""
     journal, ingest = Journal(directory_of(settings.data_dir)), Ingest(settings)
-    known = {"link_id": link.id, "user_id": link.workspace_id, "is_bot": 0}
+    known = {"link_id": link.id, "workspace_id": link.workspace_id, "is_bot": 0}
     count = 0
 
     def write(*each: dict[str, Any]) -> None:

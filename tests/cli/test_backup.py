@@ -27,9 +27,9 @@ from app.core import clock, database_damage
 from app.core.config import load_settings
 from app.core.folders import ROOT
 from app.core.secret_keys.ring import fingerprint, replace_key
-from app.events.feed.restored import PER_SECOND
 from app.journal import daily_salt
 from app.operations.backups.archive import parse_manifest
+from app.operations.backups.restoring import PER_SECOND
 from tests import postgres
 from tests.commands import run_command
 from tests.crowds import Owner

@@ -21,9 +21,9 @@ from app.core.extensions import db
 from app.core.folders import ROOT
 from app.journal import segments
 from app.journal.persistent_value import Dropped
-from app.operations.checks import clocks
+from app.operations.checks import machine
 from app.operations.checks import settings as checked_settings
-from app.operations.checks.servers import servers_check
+from app.operations.checks.around import servers_check
 from app.operations.checks.settings import find_conflicts, settings_check
 from tests.accounts.oidc.scripted_provider import CLIENT, SECRET, scripted_provider
 from tests.commands import run_command
@@ -167,7 +167,7 @@ DAMAGES: dict[str, tuple[Damage, str, str]] = {
     "a click of the future": (
         lambda d: execute(
             d / "clicks.db",
-            "INSERT INTO click (id, time_ms, link_id, user_id, is_bot) VALUES"
+            "INSERT INTO click (id, time_ms, link_id, workspace_id, is_bot) VALUES"
             f" (1, {(time.time_ns() + 10**13) // 10**6}, 1, 1, 0)",
         ),
         "times",
@@ -365,8 +365,8 @@ def test_redis_that_is_not_there(doctor) -> None:
 def test_the_clock_of_redis(
     ahead: int, levels: list[str], settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clocks, "ask_time", lambda _url: time.time() + ahead)
-    found = list(clocks.redis_check(replace(settings, redis_url="redis://127.0.0.1:6379/0")))
+    monkeypatch.setattr(machine, "ask_time", lambda _url: time.time() + ahead)
+    found = list(machine.redis_check(replace(settings, redis_url="redis://127.0.0.1:6379/0")))
     assert [one.level for one in found] == levels
     assert all("behind this machine's" in one.detail for one in found[1:])
 
@@ -375,19 +375,19 @@ def test_the_clock_of_redis(
 def test_the_clock_of_the_databases_server(
     settings: Settings, session, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert list(clocks.times_check(settings)) == []
+    assert list(machine.times_check(settings)) == []
     real = time.time
-    monkeypatch.setattr(clocks.time, "time", lambda: real() - 3600)
-    found = [one.detail for one in clocks.times_check(settings)]
+    monkeypatch.setattr(machine.time, "time", lambda: real() - 3600)
+    found = [one.detail for one in machine.times_check(settings)]
     assert len(found) == (database == "postgresql")
     assert all("ahead of this machine's" in each for each in found)
 
 
 def test_a_clock_that_stands_before_the_program(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     """A small computer without a battery begins in 1970."""
-    assert [one.level for one in clocks.clock_check(settings)] == ["ok"]
-    monkeypatch.setattr(clocks.time, "time", lambda: 1000.0)
-    assert any("Waypost's own files" in one.detail for one in clocks.clock_check(settings))
+    assert [one.level for one in machine.clock_check(settings)] == ["ok"]
+    monkeypatch.setattr(machine.time, "time", lambda: 1000.0)
+    assert any("Waypost's own files" in one.detail for one in machine.clock_check(settings))
 
 
 @pytest.mark.settings(SMTP_URL="smtp://127.0.0.1:9")

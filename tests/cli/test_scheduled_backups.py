@@ -17,7 +17,7 @@ from sqlalchemy import select
 
 from app.core.clock import now
 from app.core.extensions import db
-from app.jobs.backup_records import BACKUP, REHEARSAL, BackupState, is_overdue, read_state, tell_if_overdue
+from app.jobs.backups import BACKUP, REHEARSAL, BackupState, is_overdue, read_state, tell_if_overdue
 from app.net.s3 import Bucket
 from app.notifications.models import SystemEmail
 from app.operations.backups.stores import FolderOfBackups

@@ -148,7 +148,7 @@ class TestTheDemo:
             (Alias, 12),
         ]:
             assert session.scalar(select(func.count()).select_from(model)) == count, model
-        mine = (Click.user_id == user.id, ~Click.is_bot)
+        mine = (Click.workspace_id == user.id, ~Click.is_bot)
         assert session.scalar(select(func.count()).where(*mine)) == 400
 
     def test_an_admin_stays_one(self, seed: Seed, session: Session) -> None:

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.core.error_boundary import ErrorBoundary
-from app.core.file_watch import FileWatch
-from app.core.poll_loop import PollLoop, Quiet
+from app.core.poll_loop import FileWatch, PollLoop, Quiet
 from tests.server import wait_for
 
 TICK = 0.001

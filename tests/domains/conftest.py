@@ -14,7 +14,7 @@ import dns.resolver
 import dns.rrset
 import pytest
 
-from app.net import dns as net_dns
+from app.net import http as net_http
 from tests.dashboard.conftest import desk
 
 __all__ = ["desk"]
@@ -73,6 +73,6 @@ class Dns:
 def name_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Dns]:
     """A name server that is the system's only resolver during the test."""
     server = Dns()
-    monkeypatch.setattr(net_dns, "resolver", server.resolver)
+    monkeypatch.setattr(net_http, "resolver", server.resolver)
     yield server
     server.close()

@@ -40,7 +40,12 @@ class Feed:
     def visit(self, link_id: int, number: int = 1, **facts: Any) -> None:
         """Visits that are written to the journal and ingested."""
         for _ in range(number):
-            visit = {"time_ms": int(time.time() * 1000), "user_id": self.workspace_id, "is_bot": 0, **facts}
+            visit = {
+                "time_ms": int(time.time() * 1000),
+                "workspace_id": self.workspace_id,
+                "is_bot": 0,
+                **facts,
+            }
             self.journal.append(encode(Visit(link_id=link_id, **visit)))
         self.take_in()
 

@@ -11,7 +11,7 @@ import pytest
 
 from app.journal.codec import Visit
 from tests.events.conftest import Feed
-from tests.redirects.conftest import Person, desk, front, person, visits  # noqa: F401  fixtures
+from tests.redirects.conftest import Person, front, person, redirect_context, visits  # noqa: F401  fixtures
 
 pytestmark = pytest.mark.settings(BASE_URL="https://go.example")
 MARK = "Xyzzy4711"  # in every agent, and no part of a browser's or a bot's name

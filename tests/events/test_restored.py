@@ -15,7 +15,7 @@ from app.analytics.models import Click
 from app.analytics.rows import SEQUENCE
 from app.core.leases import precise_now
 from app.events.entries import COUNTER, ENTRIES
-from app.events.feed.restored import PER_SECOND, leave_past
+from app.operations.backups.restoring import PER_SECOND, leave_past
 from tests.events.conftest import Feed
 
 pytestmark = pytest.mark.databases

@@ -12,8 +12,14 @@ from sqlalchemy.orm import Session
 from app.core.config import Settings
 from app.core.extensions import db
 from app.jobs import backups
-from app.jobs.backup_records import BACKUP, note_success, read_state
-from app.jobs.backups import BackupFailed, make_backup, scheduled_backups
+from app.jobs.backups import (
+    BACKUP,
+    BackupFailed,
+    make_backup,
+    note_success,
+    read_state,
+    scheduled_backups,
+)
 from app.jobs.definitions import TABLE, jobs_of
 
 JOBS = {

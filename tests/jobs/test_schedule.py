@@ -14,9 +14,8 @@ from sqlalchemy import create_engine, select, update
 from app.core.clock import now
 from app.core.database import begin_write, engine_options, prepare_engine
 from app.core.leases import precise_now
-from app.jobs import retention
-from app.jobs.definitions import TABLE
-from app.jobs.retention import forget_deliveries, forget_redeemed_tickets
+from app.jobs import definitions
+from app.jobs.definitions import TABLE, forget_deliveries, forget_redeemed_tickets
 from app.jobs.schedule import Job, Scheduled, Scheduler, next_time, register
 from app.notifications.models import Delivery, DeliveryAttempt, Event
 from app.redirects.models import RedeemedTicket
@@ -200,7 +199,7 @@ def test_old_deliveries_go_with_their_attempts_and_what_waits_stays(session, set
 
 @pytest.mark.databases
 def test_redeemed_tickets_go_a_day_after_their_time(session, settings, monkeypatch):
-    monkeypatch.setattr(retention, "BATCH_SIZE", 2)
+    monkeypatch.setattr(definitions, "BATCH_SIZE", 2)
     for number in range(5):
         session.add(RedeemedTicket(id=f"old{number}", expires_datetime=now() - dt.timedelta(hours=25)))
     session.add(RedeemedTicket(id="new", expires_datetime=now() - dt.timedelta(hours=23)))

@@ -14,7 +14,7 @@ from app.journal.codec import LIMITS, LONGEST_LINE, NUMBERS, Visit, decode, enco
 VISIT = Visit(
     time_ms=1_795_000_000_123,
     link_id=12_345,
-    user_id=7,
+    workspace_id=7,
     is_bot=0,
     visitor="AbCd-fGh_jk",
     country_code="DE",

@@ -24,7 +24,7 @@ from app.core.leases import precise_now
 from app.domains import verification
 from app.domains.models import Domain
 from app.import_export import files
-from app.jobs import reports, retention
+from app.jobs import definitions, reports
 from app.jobs.definitions import TABLE
 from app.jobs.schedule import Job, Scheduled, Scheduler, register
 from app.links import destination_checks, favicons, removal, uploads
@@ -140,7 +140,7 @@ def old_deliveries(session: Session, throw: Any, alice: User, bob: User, make_ha
         session.add(Delivery(**row, status="failed", datetime=OLD))
     session.commit()
     first = session.scalars(select(Delivery.id).order_by(Delivery.id)).first()
-    throw(retention, "remove_some", lambda _session, _model, ids: first in ids)
+    throw(definitions, "remove_some", lambda _session, _model, ids: first in ids)
     return lambda: list(session.scalars(select(Delivery.id))) == [first]
 
 
@@ -151,7 +151,7 @@ def old_mails(session: Session, throw: Any, alice: User, bob: User, **_: Any) ->
         mail.datetime, mail.delivery.status, mail.delivery.due = OLD, "failed", None
     session.commit()
     first = session.scalars(select(SystemEmail.id).order_by(SystemEmail.id)).first()
-    throw(retention, "remove_some", lambda _session, model, ids: model is SystemEmail and first in ids)
+    throw(definitions, "remove_some", lambda _session, model, ids: model is SystemEmail and first in ids)
     return lambda: (
         list(session.scalars(select(SystemEmail.id)))
         == list(session.scalars(select(Delivery.letter_id)))
@@ -162,7 +162,7 @@ def old_mails(session: Session, throw: Any, alice: User, bob: User, **_: Any) ->
 def redeemed_tickets(session: Session, throw: Any, **_: Any) -> Any:
     session.add_all(RedeemedTicket(id=name, expires_datetime=OLD) for name in "ab")
     session.commit()
-    throw(retention, "remove_some", lambda _session, _model, ids: "a" in ids)
+    throw(definitions, "remove_some", lambda _session, _model, ids: "a" in ids)
     return lambda: list(session.scalars(select(RedeemedTicket.id))) == ["a"]
 
 

@@ -46,7 +46,7 @@ from app.notifications.test_send import trial_message
 from app.notifications.waiting import message_of
 from tests.factories import Factory
 from tests.notifications.test_transports import TYPES, filled, sink, way_out  # noqa: F401  fixtures
-from tests.redirects.conftest import Person, desk, front, person, visits  # noqa: F401  fixtures
+from tests.redirects.conftest import Person, front, person, redirect_context, visits  # noqa: F401  fixtures
 
 pytestmark = pytest.mark.settings(BASE_URL="https://go.example")
 

@@ -17,7 +17,7 @@ from app.core.leases import LEASE, precise_now
 from app.links.models import link_notification_handler
 from app.links.schedule_events import tell, tell_moments
 from app.net.session import OutboundSession
-from app.notifications import delivery, events, outbox, sender, services, shares, waiting
+from app.notifications import delivery, events, outbox, sender, services, waiting
 from app.notifications.models import Delivery, DeliveryAttempt, Event, NotificationHandler
 from app.notifications.outbox import deliver
 from app.notifications.sender import Sender
@@ -152,8 +152,8 @@ def test_a_workspace_with_many_slow_receivers_holds_up_no_other(
     session, bob, make_handler, make_receiver, make_sender, sink, monkeypatch
 ):
     monkeypatch.setattr(sender, "OutboundSession", partial(OutboundSession, seconds=60.0))
-    monkeypatch.setattr(shares, "MAX_THREADS", 16)
-    monkeypatch.setattr(shares, "WORKSPACE_THREADS", 12)
+    monkeypatch.setattr(sender, "MAX_THREADS", 16)
+    monkeypatch.setattr(sender, "WORKSPACE_THREADS", 12)
     for number in range(160):
         send(session, make_receiver(f"/hangs/{number}"), 4)  # more than are looked at together
     make_sender()

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.notifications.handler_queue import HandlerQueue, Receiver
-from app.notifications.sender import in_turns
-from app.notifications.shares import HOST_THREADS, MAX_THREADS, WORKSPACE_THREADS, Shares
+from app.notifications.sender import HOST_THREADS, MAX_THREADS, WORKSPACE_THREADS, Shares, in_turns
 from app.notifications.waiting import DueDelivery
 
 

@@ -10,7 +10,7 @@ import pytest
 from app.accounts.models import User
 from app.links.models import Link
 from tests.factories import Factory
-from tests.redirects.conftest import change, desk, front, owner, person, visits  # noqa: F401
+from tests.redirects.conftest import change, front, owner, person, redirect_context, visits  # noqa: F401
 
 THERE = "https://example.com/there?a=%zz#b"
 

@@ -213,7 +213,7 @@ def test_of_many_taps_at_once_as_many_as_the_limit(
 
 
 def test_what_has_changed_meanwhile_holds(
-    person: Person, tap: Links, change: Callable[..., None], desk: RedirectContext, clicks: Any
+    person: Person, tap: Links, change: Callable[..., None], redirect_context: RedirectContext, clicks: Any
 ) -> None:
     made = tap("a", 5)
     good = ticket(person.open("/a"))
@@ -223,7 +223,7 @@ def test_what_has_changed_meanwhile_holds(
         ({"location_url": "https://other.example/"}, (303, "https://other.example/")),
     ):
         change(made, **columns)
-        desk.compiled_links.poll()
+        redirect_context.compiled_links.poll()
         assert place(send(person, "/a", good)) == wanted
     assert clicks(made) == 1
 

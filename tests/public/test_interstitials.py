@@ -222,7 +222,7 @@ def test_scripts_of_a_cloaked_page_are_boxed_beside_it(person: Person, link: Lin
 
 
 def test_a_box_needs_a_ticket_of_its_own_link(
-    person: Person, link: Links, change: Callable[..., None], desk: Any
+    person: Person, link: Links, change: Callable[..., None], redirect_context: Any
 ) -> None:
     made = link("a", cloaking_custom_js="mine()", **CLOAKED)
     link("b", cloaking_custom_js="other()", **CLOAKED)
@@ -233,7 +233,7 @@ def test_a_box_needs_a_ticket_of_its_own_link(
     with time_machine.travel("2100-01-01", tick=False):
         assert "mine()" not in person.open(f"/a{address}").text
     change(made, is_enabled=False)
-    desk.compiled_links.poll()
+    redirect_context.compiled_links.poll()
     assert person.open(f"/a{address}").status_code == 404
 
 
@@ -346,7 +346,7 @@ def test_who_needs_no_asking_is_not_asked(asked: Any, person: Person, link: Link
 
 @ask
 def test_a_ticket_is_good_for_its_link_for_ten_minutes(
-    person: Person, link: Links, change: Callable[..., None], desk: Any
+    person: Person, link: Links, change: Callable[..., None], redirect_context: Any
 ) -> None:
     made = link("a", META)
     link("b", META, location_url="https://example.com/b")
@@ -358,7 +358,7 @@ def test_a_ticket_is_good_for_its_link_for_ten_minutes(
     with time_machine.travel("2100-01-01", tick=False):
         assert answered(person, "/a", good, "no").headers["Location"] == "/a"
     change(made, password_version=2)
-    desk.compiled_links.poll()
+    redirect_context.compiled_links.poll()
     assert answered(person, "/a", good, "no").headers["Location"] == "/a"
 
 

@@ -21,15 +21,15 @@ PHONE = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.
 
 
 @pytest.fixture
-def desk(app: Flask) -> Iterator[RedirectContext]:
-    desk: RedirectContext = app.extensions["redirects"]
-    yield desk
-    desk.close()
+def redirect_context(app: Flask) -> Iterator[RedirectContext]:
+    redirect_context: RedirectContext = app.extensions["redirects"]
+    yield redirect_context
+    redirect_context.close()
 
 
 @pytest.fixture
-def front(app: Flask, desk: RedirectContext) -> Front:
-    return Front(app.wsgi_app, desk)
+def front(app: Flask, redirect_context: RedirectContext) -> Front:
+    return Front(app.wsgi_app, redirect_context)
 
 
 class Person:
@@ -67,11 +67,11 @@ def person(front: Front) -> Person:
 
 
 @pytest.fixture
-def visits(desk: RedirectContext) -> Callable[[], list[Visit]]:
+def visits(redirect_context: RedirectContext) -> Callable[[], list[Visit]]:
     """Every visit that is in the journal now."""
 
     def read() -> list[Visit]:
-        segments = sorted((desk.settings.data_dir / "journal").glob("*.v1"))
+        segments = sorted((redirect_context.settings.data_dir / "journal").glob("*.v1"))
         lines = [line for path in segments for line in path.read_bytes().split(b"\n") if line]
         found = [decode(line) for line in lines]
         assert None not in found

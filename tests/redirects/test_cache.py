@@ -18,10 +18,9 @@ from app.accounts.models import User
 from app.core.errors import StoreDown
 from app.links.models import PlanChange
 from app.redirects import cache, changes
-from app.redirects import poller as polling
-from app.redirects.cache import CompiledLinks
+from app.redirects import cache as polling
+from app.redirects.cache import CompiledLinks, Poller
 from app.redirects.context import RedirectContext
-from app.redirects.poller import Poller
 from tests.factories import Factory
 from tests.server import wait_for
 
@@ -29,8 +28,8 @@ HOST = "localhost"
 
 
 @pytest.fixture
-def plans(desk: RedirectContext) -> CompiledLinks:
-    return desk.compiled_links
+def plans(redirect_context: RedirectContext) -> CompiledLinks:
+    return redirect_context.compiled_links
 
 
 def destination(plans: CompiledLinks, path: str = "/a") -> str | None:

@@ -11,8 +11,7 @@ from app.accounts.models import User
 from app.http_server.environ import build_visit_environ, visit_keys
 from app.journal.codec import Visit
 from app.redirects.compiled_link import start_message
-from app.redirects.fast_path import FastPath
-from app.redirects.wsgi import Front
+from app.redirects.wsgi import FastPath, Front
 from tests.factories import Factory
 from tests.redirects.conftest import PHONE
 from tests.server import BROWSER

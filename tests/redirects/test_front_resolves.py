@@ -30,9 +30,9 @@ def behind(_environ: Any, _start_response: Any) -> NoReturn:
 
 
 @pytest.fixture
-def alone(desk: RedirectContext) -> Person:
+def alone(redirect_context: RedirectContext) -> Person:
     """A visitor of a front with no application behind it."""
-    return Person(Front(behind, desk))
+    return Person(Front(behind, redirect_context))
 
 
 def by_device(**more: str) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def test_it_hands_on(
 
 
 def test_a_page_and_the_front_answer_alike(
-    alone: Person, app: Any, desk: RedirectContext, factory: Factory, owner: User, visits: Visits
+    alone: Person, app: Any, redirect_context: RedirectContext, factory: Factory, owner: User, visits: Visits
 ) -> None:
     factory.link(owner, "a", location_url=THERE, utm_source="x", **by_device(mobile=OTHER))
     page = Person(app.wsgi_app)

@@ -368,14 +368,16 @@ def test_a_password_opens_nothing_that_is_closed(
         assert "Set-Cookie" not in answer.headers
 
 
-def test_a_cookie_of_another_instance(person: Person, protected: Any, desk: RedirectContext) -> None:
+def test_a_cookie_of_another_instance(
+    person: Person, protected: Any, redirect_context: RedirectContext
+) -> None:
     from app.redirects.gate_cookies import Unlock
 
     link = protected("a")
-    plan = desk.compiled_links.find("localhost", "/a")
+    plan = redirect_context.compiled_links.find("localhost", "/a")
     assert plan is not None and plan.id == link.id
     with secret_keys("another secret"):
         forged = Unlock().token("password", plan)
     assert person.open("/a", headers={"Cookie": f"waypost_password={forged}"}).status_code == 200
-    real = desk.unlock.token("password", plan)
+    real = redirect_context.unlock.token("password", plan)
     assert person.open("/a", headers={"Cookie": f"waypost_password={real}"}).status_code == 302

@@ -81,7 +81,7 @@ def test_one_after_the_other(
 
 @pytest.mark.databases
 def test_many_threads_at_once(
-    desk: RedirectContext, person: Person, factory: Factory, owner: User, clicks: Any
+    redirect_context: RedirectContext, person: Person, factory: Factory, owner: User, clicks: Any
 ) -> None:
     link = factory.link(owner, "a", location_url=THERE, clicks_limit=10)
     other = factory.link(owner, "b", location_url=THERE, clicks_limit=10)
@@ -225,7 +225,7 @@ def test_visits_that_another_machine_ingests_late_use_up_the_limit(
 
 @pytest.mark.databases
 def test_a_segment_that_goes_meanwhile_is_counted_once(
-    desk: RedirectContext,
+    redirect_context: RedirectContext,
     person: Person,
     factory: Factory,
     owner: User,
@@ -235,8 +235,8 @@ def test_a_segment_that_goes_meanwhile_is_counted_once(
     link = factory.link(owner, "a", location_url=THERE)
     for _ in range(3):
         person.open("/a")
-    desk.journal.close()
-    counting = desk.limits.journal
+    redirect_context.journal.close()
+    counting = redirect_context.limits.journal
     waiting, tries = counting.waiting, []
 
     def overtaken(*arguments: Any) -> int | None:
@@ -251,7 +251,7 @@ def test_a_segment_that_goes_meanwhile_is_counted_once(
 
 
 def test_the_limit_that_counts_is_the_stored_one(
-    desk: RedirectContext, person: Person, factory: Factory, owner: User, change: Any
+    redirect_context: RedirectContext, person: Person, factory: Factory, owner: User, change: Any
 ) -> None:
     """A process may not know the change yet: even then no visitor too many gets through."""
     link = factory.link(owner, "a", location_url=THERE, clicks_limit=5)
@@ -281,7 +281,7 @@ def main(settings: Settings) -> Iterator[Engine]:
 @pytest.mark.full
 @pytest.mark.databases
 def test_while_nothing_can_be_written_nobody_gets_through(
-    desk: RedirectContext,
+    redirect_context: RedirectContext,
     person: Person,
     factory: Factory,
     owner: User,
@@ -308,7 +308,7 @@ def test_while_nothing_can_be_written_nobody_gets_through(
 
 @pytest.mark.databases
 def test_the_line_that_is_kept_is_the_journals(
-    desk: RedirectContext, person: Person, factory: Factory, owner: User, main: Engine
+    redirect_context: RedirectContext, person: Person, factory: Factory, owner: User, main: Engine
 ) -> None:
     link = factory.link(owner, "a", location_url=THERE, clicks_limit=2)
     person.open("/a", environ_base={"REMOTE_ADDR": "203.0.113.77"})

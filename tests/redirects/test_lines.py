@@ -43,10 +43,12 @@ ENVIRONS = {
 
 @pytest.mark.parametrize("environ", ENVIRONS.values(), ids=ENVIRONS)
 @pytest.mark.parametrize("destination", ["https://example.com/ü", "https://e.com/" + "x" * 8000])
-def test_same_as_the_journals_own(environ: dict[str, str], destination: str, desk: RedirectContext) -> None:
+def test_same_as_the_journals_own(
+    environ: dict[str, str], destination: str, redirect_context: RedirectContext
+) -> None:
     visitor = Visitor({"REMOTE_ADDR": "192.0.2.1", **environ})
     made = plan(location_url=destination)
-    line = desk.line(made, visitor, destination)
+    line = redirect_context.line(made, visitor, destination)
     found = decode(line.strip(b"\n"))
     assert found
     assert time.time() - found.time_ms / 1000 < 60

@@ -96,13 +96,13 @@ def test_no_file_ever_breaks_a_visit(name: str, geo_file: Path, person: Person, 
 
 
 def test_a_file_that_breaks_and_mends_while_it_is_used(
-    geo_file: Path, person: Person, desk: RedirectContext
+    geo_file: Path, person: Person, redirect_context: RedirectContext
 ) -> None:
-    desk.geolocation.seconds = 0
+    redirect_context.geolocation.seconds = 0
     assert went(person, ADDRESS) == BRITAIN
     geo_file.with_suffix(".bad").write_bytes(b"damage")
     geo_file.with_suffix(".bad").replace(geo_file)
-    desk.geolocation.due = 0
+    redirect_context.geolocation.due = 0
     wait_for(lambda: went(person, ADDRESS) == HOME, "the end of the damaged file")
     geo_file.unlink()
     assert went(person, ADDRESS) == HOME
@@ -110,10 +110,14 @@ def test_a_file_that_breaks_and_mends_while_it_is_used(
     wait_for(lambda: went(person, ADDRESS) == BRITAIN, "the mended file")
 
 
-def test_the_file_that_the_setting_names(geo_file: Path, tmp_path: Path, desk: RedirectContext) -> None:
+def test_the_file_that_the_setting_names(
+    geo_file: Path, tmp_path: Path, redirect_context: RedirectContext
+) -> None:
     named = write_geo_file(tmp_path / "named.mmdb", {NETWORK: {"country": {"iso_code": "IE"}}})
     visitors = {
-        name: RedirectContext(replace(desk.settings, geoip_db=name)).visitor({"REMOTE_ADDR": ADDRESS})
+        name: RedirectContext(replace(redirect_context.settings, geoip_db=name)).visitor(
+            {"REMOTE_ADDR": ADDRESS}
+        )
         for name in (None, named)
     }
     assert {name: visitor.country_code for name, visitor in visitors.items()} == {None: "GB", named: "IE"}

@@ -10,10 +10,9 @@ import pytest
 from app.accounts.models import User
 from app.core.config import Settings
 from app.core.wakeups import CurrentBell, use_wakeups
-from app.redirects import poller as polling
-from app.redirects.cache import CompiledLinks
+from app.redirects import cache as polling
+from app.redirects.cache import CompiledLinks, Poller
 from app.redirects.context import RedirectContext
-from app.redirects.poller import Poller
 from tests.factories import Factory
 from tests.server import wait_for
 
@@ -21,10 +20,10 @@ ONLY_POSTGRES = pytest.mark.parametrize("database", ["postgresql"], indirect=Tru
 
 
 @pytest.fixture
-def poller(desk: RedirectContext, settings: Settings) -> Iterator[Poller]:
+def poller(redirect_context: RedirectContext, settings: Settings) -> Iterator[Poller]:
     """One that hears wake-ups already."""
     use_wakeups(settings)
-    poller = Poller(desk.compiled_links)
+    poller = Poller(redirect_context.compiled_links)
     poller.start()
     wait_for(lambda: poller.listener and poller.listener.is_live, "wake-ups", 10)
     yield poller
@@ -76,13 +75,13 @@ def test_a_lost_wake_up_delays_a_change_by_less_than_a_second(
         assert seconds_until_seen(poller.compiled_links) < 1.0
 
 
-def test_without_a_carrier_it_polls_as_often_as_ever(desk: RedirectContext) -> None:
-    poller = Poller(desk.compiled_links)
+def test_without_a_carrier_it_polls_as_often_as_ever(redirect_context: RedirectContext) -> None:
+    poller = Poller(redirect_context.compiled_links)
     poller.start()
     begun = time.monotonic()
     for _ in range(3):
-        polled = desk.compiled_links.polled
-        wait_for(lambda polled=polled: desk.compiled_links.polled > polled, "a poll", 5)  # type: ignore[misc]
+        polled = redirect_context.compiled_links.polled
+        wait_for(lambda polled=polled: redirect_context.compiled_links.polled > polled, "a poll", 5)  # type: ignore[misc]
     assert poller.listener is None
     assert time.monotonic() - begun < 3 * polling.POLL_SECONDS + 2
     poller.stop()

@@ -30,7 +30,7 @@ def test_a_plain_redirect(person: Person, factory: Factory, owner: User, visits:
     assert answer.headers["X-Robots-Tag"] == "noindex"
     assert answer.data == b""
     [visit] = visits()
-    assert (visit.link_id, visit.user_id, visit.is_bot) == (link.id, owner.id, 0)
+    assert (visit.link_id, visit.workspace_id, visit.is_bot) == (link.id, owner.id, 0)
     assert (visit.referrer_host, visit.referrer_path, visit.utm_source) == ("news.example", "/a", "mail")
     assert visit.destination == THERE
 
@@ -172,7 +172,7 @@ def test_a_domain_serves_its_links_and_nothing_else(
 
 
 def test_a_domains_own_index_and_not_found(
-    person: Person, factory: Factory, owner: User, domain: Domain, desk: RedirectContext
+    person: Person, factory: Factory, owner: User, domain: Domain, redirect_context: RedirectContext
 ) -> None:
     factory.link(owner, "off", domain_id=domain.id, is_enabled=False)
     assert person.open("/", host="go.example").headers["Location"] == "https://a.example/%C3%A4"
@@ -180,7 +180,7 @@ def test_a_domains_own_index_and_not_found(
     assert person.open("/off", host="go.example").status_code == 404
     domain.custom_index_url, domain.custom_not_found_url = None, "https://a.example/lost"
     announce(factory, domain)
-    desk.compiled_links.poll()
+    redirect_context.compiled_links.poll()
     assert person.open("/", host="go.example").status_code == 404
     for path in ("/nope", "/off", "/off+", "/off/x"):
         answer = person.open(path, host="go.example")
@@ -200,14 +200,14 @@ def test_a_domain_that_is_not_in_force_is_nobodys(
     factory: Factory,
     owner: User,
     domain: Domain,
-    desk: RedirectContext,
+    redirect_context: RedirectContext,
 ) -> None:
     factory.link(owner, "a", domain_id=domain.id)
     assert person.open("/a", host="go.example").status_code == 302
     for name, value in columns.items():
         setattr(domain, name, value)
     announce(factory, domain)
-    desk.compiled_links.poll()
+    redirect_context.compiled_links.poll()
     assert person.open("/a", host="go.example").status_code == 404
 
 
@@ -225,10 +225,16 @@ def test_the_dashboard_on_a_host_of_its_own(person: Person, factory: Factory, ow
 
 @pytest.mark.parametrize(("role", "link", "login"), [("visitors", 302, 404), ("owners", 404, 200)])
 def test_roles(
-    role: str, link: int, login: int, desk: RedirectContext, app: Any, factory: Factory, owner: User
+    role: str,
+    link: int,
+    login: int,
+    redirect_context: RedirectContext,
+    app: Any,
+    factory: Factory,
+    owner: User,
 ) -> None:
-    desk.role = role
-    person = Person(Front(app.wsgi_app, desk))
+    redirect_context.role = role
+    person = Person(Front(app.wsgi_app, redirect_context))
     factory.link(owner, "a")
     assert person.open("/a").status_code == link
     assert person.open("/login").status_code == login

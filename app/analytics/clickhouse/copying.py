@@ -43,7 +43,7 @@ def copy_clicks(engine: Engine, server: ClickHouse, owners: Mapping[int, int]) -
                 insert_clicks(connection, server, rows, done)
                 done += len(rows)
                 yield done
-        pruned = {(row.user_id, row.day) for row in connection.execute(pruned_days())}
+        pruned = {(row.workspace_id, row.day) for row in connection.execute(pruned_days())}
         for table in ROLL_UPS if pruned else ():
             with connection.execute(select(table)) as found:
                 for rows in found.partitions(BATCH_SIZE):
@@ -81,12 +81,12 @@ def finish_pruning(engine: Engine) -> None:
 
 
 def pruned_days() -> Any:
-    return select(OwnerDay.user_id, OwnerDay.day).where(OwnerDay.is_pruned)
+    return select(OwnerDay.workspace_id, OwnerDay.day).where(OwnerDay.is_pruned)
 
 
 def single_clicks() -> Any:
     ids = [CLICKS.c[f"{name}_id"] for name in TEXTS]
-    numbers = [CLICKS.c[name] for name in ("time_ms", "id", "link_id", "user_id", "is_bot", "visitor")]
+    numbers = [CLICKS.c[name] for name in ("time_ms", "id", "link_id", "workspace_id", "is_bot", "visitor")]
     device = [AGENTS.c[name] for name in DEVICE]
     source = CLICKS.outerjoin(AGENTS, AGENTS.c.id == CLICKS.c.agent_id)
     wanted = select(*numbers, *ids[:BEFORE_DEVICE], *device, *ids[BEFORE_DEVICE:])
@@ -114,7 +114,7 @@ def roll_ups(
     found = []
     for row in rows:
         day = row.day if is_value else row.quarter // QUARTERS
-        owner, link = (owners.get(row.link_id, 0), row.link_id) if is_links else (row.user_id, 0)
+        owner, link = (owners.get(row.link_id, 0), row.link_id) if is_links else (row.workspace_id, 0)
         what: tuple[Any, ...] = (0, row.is_bot, "", 0 if is_value else row.quarter)
         if is_value:
             value = texts.get(row.value_id, "") + texts.get(row.path_id, "")

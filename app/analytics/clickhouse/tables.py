@@ -6,7 +6,8 @@ its own day was removed. A shelf is one partition for each day that it holds, an
 is all links of an owner. `day` has the roll-ups of shelves: in dimension 0 by quarter of an hour, in others
 by value, at the noon of each day. A roll-up that is made anew takes the place of the earlier one. `rolled`
 says how many of an owner's clicks the roll-up of a shelf holds, and is written after it. `removed` names the
-shelves of which only roll-ups are left.
+shelves of which only roll-ups are left. `user_id` is the workspace's id: ClickHouse renames no column of a
+sorting key.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ def shelf_of(own: int, day: int, removed: Collection[int], retention: int) -> in
 def row_of(visit: Visit, shelf: int, id_: int) -> list[Any]:
     texts = texts_of_click(visit)
     words = (*texts[:BEFORE_DEVICE], *parse_device(visit.agent), *texts[BEFORE_DEVICE:])
-    numbers = (visit.time_ms, id_, visit.link_id, visit.user_id, bool(visit.is_bot))
+    numbers = (visit.time_ms, id_, visit.link_id, visit.workspace_id, bool(visit.is_bot))
     return [shelf, *numbers, visit.visitor, *words]
 
 
@@ -127,7 +127,7 @@ def finish_batch(connection: Connection, intent: Intent, visits: Sequence[Visit]
     """Removes the intent and adds the clicks to the feed of events, unless another machine was first."""
     done = connection.execute(delete(POSITIONS).where(POSITIONS.c.name == intent.name))
     if done.rowcount == 1:
-        places = ((visit.link_id, visit.user_id, visit.time_ms) for visit in visits)
+        places = ((visit.link_id, visit.workspace_id, visit.time_ms) for visit in visits)
         entries.add_clicks(connection, intent.first_id, places)
 
 

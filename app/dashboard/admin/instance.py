@@ -28,7 +28,7 @@ from app.dashboard.shared.words import TABLE, words_for
 from app.i18n.messages import gettext
 from app.i18n.messages import gettext as _
 from app.jobs import maintenance
-from app.jobs.backup_records import BACKUP, is_overdue, read_state
+from app.jobs.backups import BACKUP, is_overdue, read_state
 from app.links.models import LimitCounter, Link
 from app.notifications import system_email
 from app.notifications.models import SystemEmail

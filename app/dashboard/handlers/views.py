@@ -27,7 +27,7 @@ from app.dashboard.shared.list_params import Control
 from app.dashboard.shared.words import words_for
 from app.dashboard.shared.workspace import current_access, may, workspace_id
 from app.events.push import handlers as services
-from app.events.push.forecast import count_matches, links_naming
+from app.events.push.links import count_matches, links_naming
 from app.events.push.messages import PushedMessage
 from app.events.push.samples import message_of_event, recent_events, sample_event
 from app.events.push.summary import add_to, data_of

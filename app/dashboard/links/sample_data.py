@@ -79,7 +79,7 @@ def fill(access: Access, project_id: int, settings: Settings) -> None:
     note([one.link for one in made], KIND)
     db.session.commit()
     past = visits.past_visits(Random(1), made, CLICKS, now)  # noqa: S311  sample data, no secret
-    history.write_visits([visit._replace(user_id=NOBODY) for visit in past], settings)
+    history.write_visits([visit._replace(workspace_id=NOBODY) for visit in past], settings)
 
 
 def plans(project_id: int) -> list[DemoLink]:

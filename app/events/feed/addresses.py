@@ -114,7 +114,7 @@ def read_drafts(session: AnySession, workspace_id: int, ids: Collection[int]) ->
 
 
 def read_origin_moves(session: AnySession, workspace_id: int, position: int) -> Iterable[OriginMove]:
-    mine = ENTRIES.c.user_id == workspace_id, ENTRIES.c.type == MOVED, ENTRIES.c.position > position
+    mine = ENTRIES.c.workspace_id == workspace_id, ENTRIES.c.type == MOVED, ENTRIES.c.position > position
     columns = (ENTRIES.c.position, ENTRIES.c.origin_before, ENTRIES.c.url_before)
     found = session.execute(select(*columns).where(*mine).order_by(ENTRIES.c.position))
     return [OriginMove(*row) for row in found]

@@ -28,7 +28,7 @@ class FeedFilter(NamedTuple):
     @property
     def streams(self) -> Iterator[list[ColumnElement[bool]]]:
         """Conditions of parts of the feed, each in the order of an index."""
-        mine = ENTRIES.c.user_id == self.workspace_id
+        mine = ENTRIES.c.workspace_id == self.workspace_id
         if self.types is None and self.link_id is None:
             yield [mine]
             return

@@ -103,8 +103,8 @@ def existing_workspaces(session: Session, ids: Collection[int]) -> set[int]:
 
 def entry_of(draft: EventDraft, clicks: int, site: SiteUrls) -> NewEntry:
     if draft.type == MOVED:
-        whose = draft.workspace_id, MOVED, draft.event_id, draft.link_id
-        return NewEntry(*whose, None, draft.origin or "", draft.origin_before)
+        moved = draft.workspace_id, MOVED, draft.event_id
+        return NewEntry(*moved, None, None, draft.origin or "", draft.origin_before)
     has_moved = (draft.url, draft.origin) != (draft.url_before, draft.origin_before)
     is_noted = has_moved or draft.type in {DELETED, RESTORED}
     return NewEntry(

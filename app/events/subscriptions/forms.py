@@ -13,11 +13,11 @@ from app.notifications.event_types import SCOPES, TYPES, WORKSPACE
 from app.notifications.events import REPORT
 from app.notifications.fields import UrlField
 from app.notifications.forms import check_click_filter
-from app.notifications.transports.subscription import TRANSPORT
+from app.notifications.transport import all_transports
 
 # reports are for people
 SUBSCRIBED = {type_: label for type_, label in TYPES.items() if type_ != REPORT}
-TARGET = TRANSPORT.settings[0]
+TARGET = all_transports()["subscription"].settings[0]
 
 
 class SubscriptionForm(ResourceForm):

@@ -2,6 +2,10 @@
 
 A rehearsal restores into a scratch place: a folder in DATA_DIR and, on PostgreSQL, a database of its own on
 the same server. The running instance is not touched.
+
+The feed goes on at positions, and clicks get ids, that were never given before. What was told after the
+backup is of a past that is gone, but readers and receivers have its cursors and ids. Given again, such a
+cursor would skip what follows, and a receiver would take a new click for one it has seen.
 """
 
 from __future__ import annotations
@@ -9,22 +13,25 @@ from __future__ import annotations
 import errno
 import io
 import shutil
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import click
-from sqlalchemy import inspect, make_url
+from sqlalchemy import Engine, inspect, make_url, select, text, update
+from sqlalchemy.engine import Connection
 
 from app.analytics.engine import open_engine
+from app.analytics.rows import SEQUENCE
 from app.core import clock
 from app.core.config import PREFIX, Settings
 from app.core.database import CLICKS, clicks_path
 from app.core.database_damage import forget_damage
 from app.core.durable_files import scratch_folder, sync_directory
 from app.core.extensions import db
-from app.events.feed.restored import leave_past
+from app.events.entries import COUNTER, reserve
 from app.journal import segments
 from app.operations.backups import postgres
 from app.operations.backups.archive import ENCRYPTED_KEYS, KEYS, Manifest, unpack_archive
@@ -246,3 +253,31 @@ def rehearse_dumps(settings: Settings, directory: Path) -> str:
             raise UnusableBackup(f"The dumps can't be restored: {error.message}") from error
         upgrade(directory, url)
     return "The dumps were restored beside the database, and can be brought up to date."
+
+
+# of positions, and of ids, for each second since 1970: more than can be given in one, and less than 2**53 in
+# all, up to which every program counts exactly
+PER_SECOND = 2**20
+
+
+def leave_past(engine: Engine) -> None:
+    """Has positions and ids go on from what the time of this restore gives, which no earlier one has reached.
+
+    `engine`: of the clicks. Nothing else may write meanwhile.
+    """
+    with engine.begin() as connection:
+        reserve(connection, 0)  # there is a row from here on
+        given = connection.execute(select(COUNTER.c.position, COUNTER.c.click_id)).one()
+        position, click_id = (max(last + PER_SECOND, first_position()) for last in given)
+        connection.execute(update(COUNTER).values(position=position, click_id=click_id))
+        if connection.dialect.name == "postgresql":
+            raise_sequence(connection)
+
+
+def raise_sequence(connection: Connection) -> None:
+    statement = f"SELECT setval('{SEQUENCE}', greatest(last_value + :step, :first)) FROM {SEQUENCE}"  # noqa: S608
+    connection.execute(text(statement), {"step": PER_SECOND, "first": first_position()})
+
+
+def first_position() -> int:
+    return int(time.time()) * PER_SECOND

@@ -1,4 +1,4 @@
-"""Checks what an instance uses beside its data: the geolocation file and the mail server."""
+"""Checks what an instance uses beside its data: geolocation file, mail server, single sign-on, ClickHouse."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Iterator
 from email.utils import parseaddr
 
+from app.analytics.clickhouse.client import StatisticsUnavailable, clickhouse_of
 from app.core import clock
 from app.core.config import PREFIX, Settings
 from app.core.smtp_url import read_server
@@ -16,7 +17,7 @@ from app.net.http import NoAnswer
 from app.net.session import OutboundSession
 from app.notifications.smtp import greet, in_smtp_words, spoken_to
 from app.notifications.transport import DeliveryFailed
-from app.operations.checks.finding import Finding, ok, problem, warning
+from app.operations.checks.finding import Finding, ok, plural, problem, warning
 
 OLD = dt.timedelta(days=60)
 UPDATE = "./waypost geo update"
@@ -65,3 +66,48 @@ def mail_check(settings: Settings) -> Iterator[Finding]:
         yield problem(f"{server.host}:{server.port}: {error}", f"Is {PREFIX}SMTP_URL right?")
     else:
         yield ok(f"{server.host}:{server.port} accepts mail{' and the login' if server.user else ''}.")
+
+
+def servers_check(settings: Settings) -> Iterator[Finding]:
+    if settings.oidc_issuer is not None:
+        yield check_provider(settings)
+
+
+def check_provider(settings: Settings) -> Finding:
+    """Whether the provider of single sign-on answers, as the issuer that is set, and publishes keys."""
+    from app.accounts.oidc.errors import OidcError
+    from app.accounts.oidc.provider import OidcProvider
+
+    name = f"{PREFIX}OIDC_ISSUER"
+    try:
+        OidcProvider(settings).check()
+    except OidcError as error:
+        return problem(f"{name}: {error.detail}.", f"Is {name} as the provider writes its issuer?")
+    return ok(f"The provider of single sign-on answers as {settings.oidc_issuer}.")
+
+
+CLICKHOUSE_SUMS = """
+    SELECT version(), sumIf(pageviews, link = 0), sumIf(pageviews, link != 0) FROM quarter
+"""
+
+
+def clickhouse_check(settings: Settings) -> Iterator[Finding]:
+    """Whether it answers, and its sums agree."""
+    if settings.clickhouse_url is None:
+        return
+    try:
+        [(version, of_owners, of_links)] = clickhouse_of(settings.clickhouse_url).query(CLICKHOUSE_SUMS)
+    except StatisticsUnavailable as error:
+        said = str(error.__cause__).partition("\n")[0][:300]
+        yield problem(
+            f"ClickHouse gives no answer, or has no tables: {said}",
+            "Clicks wait in the journal, and none is lost. The worker makes the tables when it starts.",
+        )
+        return
+    if of_owners == of_links:
+        yield ok(f"ClickHouse {version} answers; it has {plural(int(of_links), 'click')}, including bots.")
+    else:
+        yield problem(
+            f"Sums in ClickHouse differ: {of_links:,} by link, {of_owners:,} by owner.",
+            "Say so to the makers, with this line.",
+        )

@@ -9,7 +9,7 @@ from app.core.clock import format_utc
 from app.core.config import PREFIX, Settings
 from app.core.extensions import db
 from app.core.storage_settings import S3
-from app.jobs.backup_records import BACKUP, REHEARSAL, BackupState, is_overdue, read_state
+from app.jobs.backups import BACKUP, REHEARSAL, BackupState, is_overdue, read_state
 from app.net.s3 import Bucket, BucketError, account_of
 from app.operations.checks.finding import Finding, ok, problem, warning
 

@@ -192,7 +192,7 @@ def bots_of(rng: Random, one: Visited, people_count: int, now: dt.datetime) -> I
         yield Visit(
             time_ms=to_ms(moment),
             link_id=one.link.id,
-            user_id=one.link.workspace_id,
+            workspace_id=one.link.workspace_id,
             is_bot=1,
             bot_name=bot_name(agent),
             visitor=f"{rng.getrandbits(44):011x}",

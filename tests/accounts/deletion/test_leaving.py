@@ -27,9 +27,9 @@ from app.notifications.models import Delivery, Report
 from app.notifications.outbox import deliver
 from app.notifications.site import site_of
 from tests.accounts.test_standing import write
-from tests.redirects.conftest import desk, front, person
+from tests.redirects.conftest import front, person, redirect_context
 
-__all__ = ["desk", "front", "person"]
+__all__ = ["front", "person", "redirect_context"]
 pytestmark = pytest.mark.databases
 
 

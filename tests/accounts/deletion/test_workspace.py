@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-from collections.abc import Iterator
 from random import Random
 from typing import Any
 
@@ -47,10 +46,10 @@ from tests.accounts.test_workspaces import later, roles, shared, write
 from tests.analytics.load import load
 from tests.factories import Factory
 from tests.past import take_in
-from tests.redirects.conftest import desk, front, person
+from tests.redirects.conftest import front, person, redirect_context
 from tests.users import access_to
 
-__all__ = ["desk", "front", "person"]
+__all__ = ["front", "person", "redirect_context"]
 pytestmark = pytest.mark.databases
 MARK = "zqtrace"  # in every text of the workspace
 TABLES: list[Table] = User.metadata.sorted_tables
@@ -73,7 +72,12 @@ def gone(access: Any) -> Workspace:
 
 
 def test_links_answer_404_at_once_and_come_back(
-    desk: RedirectContext, person: Any, alice: User, bob: User, second: Workspace, factory: Factory
+    redirect_context: RedirectContext,
+    person: Any,
+    alice: User,
+    bob: User,
+    second: Workspace,
+    factory: Factory,
 ) -> None:
     domain = factory.domain(alice, "alice.example", custom_index_url="https://example.com/index")
     factory.link(alice, "one")
@@ -82,7 +86,7 @@ def test_links_answer_404_at_once_and_come_back(
     factory.link(bob, "his")
 
     def answers() -> list[int]:
-        desk.compiled_links.poll()
+        redirect_context.compiled_links.poll()
         here = [person.open(f"/{name}").status_code for name in ("one", "limited", "his")]
         return [*here, *(person.open(path, host="alice.example").status_code for path in ("/there", "/"))]
 
@@ -276,31 +280,26 @@ def tidy(session: Session, settings: Settings) -> None:
     prune_changes(db.engine)
 
 
-def owner_columns(table: Table) -> Iterator[Any]:
-    """The columns that name a workspace: in the database of clicks it is called `user_id`."""
-    yield from (table.c[name] for name in ("workspace_id",) if name in table.c)
-    if table.schema and "user_id" in table.c:
-        yield table.c.user_id
-
-
 def named(session: Session, workspace_id: int) -> set[str]:
     """The tables with rows of this workspace."""
     return {
         table.fullname
         for table in TABLES
-        for column in owner_columns(table)
-        if session.scalar(select(func.count()).select_from(table).where(column == workspace_id))
+        if "workspace_id" in table.c
+        and session.scalar(
+            select(func.count()).select_from(table).where(table.c.workspace_id == workspace_id)
+        )
     }
 
 
 def named_in_clicks(session: Session) -> set[int]:
-    tables = [table for table in TABLES if table.schema and "user_id" in table.c]
-    return {id_ for table in tables for id_ in session.scalars(select(table.c.user_id))}
+    tables = [table for table in TABLES if table.schema and "workspace_id" in table.c]
+    return {id_ for table in tables for id_ in session.scalars(select(table.c.workspace_id))}
 
 
 def unnamed(session: Session, workspace_id: int) -> set[str]:
     """The tables that could have rows of it, and have none."""
-    return {table.fullname for table in TABLES if list(owner_columns(table))} - named(session, workspace_id)
+    return {table.fullname for table in TABLES if "workspace_id" in table.c} - named(session, workspace_id)
 
 
 def marked(session: Session) -> set[str]:

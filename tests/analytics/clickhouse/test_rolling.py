@@ -125,7 +125,9 @@ def test_late_clicks(
     monkeypatch.setattr(writer, "today", lambda: shelf)
     late = [visit for visit in visits if visit.time_ms // 86_400_000 < BEGIN_DAY + 2][:9]
     late = [visit._replace(visitor=f"late-{number}") for number, visit in enumerate(late)]
-    [again, *_] = [visit for visit in visits if visit.time_ms // 86_400_000 == shelf and visit.user_id == 1]
+    [again, *_] = [
+        visit for visit in visits if visit.time_ms // 86_400_000 == shelf and visit.workspace_id == 1
+    ]
     late.append(again._replace(time_ms=shelf * 86_400_000))
     assert all(journal.append(encode(visit)) for visit in late)
     take_in(ingest)

@@ -79,7 +79,7 @@ def test_clicks_of_many_days_links_and_workspaces(feed: Feed, alice: User, bob: 
                 dt.datetime.fromtimestamp(visit.time_ms // 1000, dt.UTC).strftime("%Y-%m-%d %H:%M:%S"),
             )
             for visit in visits
-            if visit.user_id == user.id
+            if visit.workspace_id == user.id
         )
         assert told == wanted
         assert len({event["id"] for event in found}) == len(found)

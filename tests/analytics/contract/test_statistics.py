@@ -31,7 +31,7 @@ from app.analytics.upkeep import open_upkeep
 from app.core.clock import written_ms
 from app.core.config import Settings
 from app.core.extensions import db
-from app.events.push.forecast import count_matches
+from app.events.push.links import count_matches
 from app.journal.codec import Visit, encode
 from app.journal.writer import Journal
 from app.notifications.click_filter import ClickFilter
@@ -160,7 +160,7 @@ def test_single_clicks(loaded: Any, visits: list[Visit]) -> None:
 def test_minutes_links_and_beginnings(loaded: Any, visits: list[Visit]) -> None:
     reader = reader_of(loaded)
     asked = questions()[0]
-    people = [visit for visit in plain(visits, asked).visits if visit.user_id == 1]
+    people = [visit for visit in plain(visits, asked).visits if visit.workspace_id == 1]
     now = dt.datetime.fromtimestamp(people[len(people) // 2].time_ms / 1000, dt.UTC)
     minutes = reader.by_minute(asked, now, 600)
     last = int(now.timestamp() * 1000) // 60_000
@@ -179,7 +179,7 @@ def test_minutes_links_and_beginnings(loaded: Any, visits: list[Visit]) -> None:
     assert not reader.has_visits([9])
     newest = max(visit.time_ms for visit in visits if visit.link_id == 10 and not visit.is_bot)
     assert reader.latest_click(10) == dt.datetime.fromtimestamp(newest // 1000, dt.UTC)
-    assert reader.count_rows(1) == sum(visit.user_id == 1 for visit in visits)
+    assert reader.count_rows(1) == sum(visit.workspace_id == 1 for visit in visits)
 
 
 def matching(visits: list[Visit], scope: Scope, first: int, last: int) -> Counter[int]:
@@ -187,7 +187,7 @@ def matching(visits: list[Visit], scope: Scope, first: int, last: int) -> Counte
     return Counter(
         visit.link_id
         for visit in visits
-        if visit.user_id == scope.workspace_id
+        if visit.workspace_id == scope.workspace_id
         and first <= visit.time_ms // QUARTER_MS < last
         and (scope.link_ids is None or visit.link_id in scope.link_ids)
         and (scope.is_bot is None or bool(visit.is_bot) == scope.is_bot)
@@ -275,7 +275,7 @@ def test_what_is_rolled_up_and_removed(
     assert answer.rows[4:] == plain(visits, replace(several, start=removed)).rows("overview")
     links = replace(asked, filters={}, link_ids=(10, 11), type="city_name")
     assert query_statistics(loaded, links).rows == plain(visits, links).rows("city_name", over_links=True)
-    kept = [visit for visit in visits if visit.user_id == 1 and visit.time_ms >= day_ms(removed)]
+    kept = [visit for visit in visits if visit.workspace_id == 1 and visit.time_ms >= day_ms(removed)]
     assert reader_of(loaded).count_rows(1) == len(kept)
 
 

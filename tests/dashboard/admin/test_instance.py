@@ -16,7 +16,7 @@ from app.core.file_locks import lock_file
 from app.core.leases import precise_now
 from app.core.version import VERSION
 from app.jobs import maintenance
-from app.jobs.backup_records import BACKUP, note_failure, note_success
+from app.jobs.backups import BACKUP, note_failure, note_success
 from app.notifications.delivery import AttemptResult
 from app.notifications.models import SystemEmail
 from app.notifications.outbox import settle

@@ -34,7 +34,7 @@ from tests.events.push.conftest import Push
 from tests.notifications.conftest import mail, mail_receiver, web, web_receiver  # noqa: F401  fixtures
 from tests.notifications.sending import send_all
 from tests.notifications.test_transports import TYPES, filled, sink  # noqa: F401  fixtures
-from tests.redirects.conftest import desk, front, person, visits  # noqa: F401  fixtures
+from tests.redirects.conftest import front, person, redirect_context, visits  # noqa: F401  fixtures
 
 pytestmark = pytest.mark.settings(BASE_URL="https://go.example", ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
 
