@@ -5,18 +5,11 @@ from __future__ import annotations
 import gzip
 
 import pytest
-from flask.testing import FlaskClient
 
-from app.accounts import resets
 from app.accounts.forms import NewPasswordForm, NewUserForm
-from app.accounts.invitations import invite
 from app.accounts.models import User
 from app.accounts.password_rules import COMMON_FILE, OWN, TRIVIAL, find_weakness
-from app.accounts.setup import setup_token
-from app.core.config import Settings
-from app.core.extensions import db
 from app.input.data import RequestData
-from tests.accounts.test_sign_in import token_on
 from tests.clients import Api
 from tests.dashboard.conftest import Desk, desk
 from tests.factories import PASSWORD
@@ -113,28 +106,6 @@ def test_by_the_forms_of_the_command_line(alice: User) -> None:
     for form, problem in ((new, TRIVIAL), (another, OWN)):
         assert not form.validate()
         assert [one.title for one in form.problems] == [problem]
-
-
-def test_at_the_set_up(client: FlaskClient, settings: Settings, session) -> None:
-    token = setup_token(settings.data_dir)
-    csrf = token_on(client.get(f"/setup?token={token}"))
-    sent = {"csrf_token": csrf, "token": token, "email": "alice@example.com", "password": COMMON}
-    refused(client.post("/setup", data=sent))
-
-
-def test_in_an_invitation(client: FlaskClient, alice: User) -> None:
-    _, token = invite(alice)
-    db.session.commit()
-    csrf = token_on(client.get(f"/setup/invitation?token={token}"))
-    sent = {"csrf_token": csrf, "token": token, "email": "carol@example.com", "password": COMMON}
-    refused(client.post("/setup/invitation", data=sent))
-
-
-def test_by_a_reset_mail(client: FlaskClient, alice: User) -> None:
-    token = resets.ask(db.session, alice)
-    db.session.commit()
-    csrf = token_on(client.get(f"/login/reset?token={token}"))
-    refused(client.post("/login/reset", data={"csrf_token": csrf, "token": token, "password": COMMON}))
 
 
 def test_on_the_account_page(desk: Desk) -> None:

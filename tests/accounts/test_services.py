@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 import pytest
 from argon2 import PasswordHasher
 from flask import Flask
@@ -14,9 +12,8 @@ from app.core.database import begin_write
 from app.core.errors import Invalid
 from app.core.extensions import db
 from tests.factories import PASSWORD
+from tests.threads import at_once
 from tests.users import create_user, set_password
-
-pytestmark = pytest.mark.databases
 
 
 def test_the_first_user_is_admin_and_later_ones_only_when_said(session) -> None:
@@ -27,6 +24,7 @@ def test_the_first_user_is_admin_and_later_ones_only_when_said(session) -> None:
     assert [user.is_admin for user in made] == [True, False, True]
 
 
+@pytest.mark.databases
 def test_an_address_has_one_account_in_whatever_case(session) -> None:
     create_user("Alice@Example.com", PASSWORD)
     with pytest.raises(Invalid) as caught:
@@ -34,27 +32,17 @@ def test_an_address_has_one_account_in_whatever_case(session) -> None:
     assert [(error.field, error.code) for error in caught.value.errors] == [("email", "taken")]
 
 
+@pytest.mark.databases
 def test_of_two_first_users_at_once_one_is_admin(app: Flask, session) -> None:
-    together, made = threading.Barrier(2), []
 
-    def create(email: str) -> None:
+    def create(email: str) -> bool:
         with app.app_context():
-            together.wait()
             begin_write(db.session)
-            made.append(services.store_user(email, "x").is_admin)
+            is_admin = services.store_user(email, "x").is_admin
             db.session.commit()
+            return is_admin
 
-    threads = [threading.Thread(target=create, args=[f"{i}@example.com"]) for i in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(made) == [False, True]
-
-
-def test_who_knows_address_and_password_is_the_user(alice: User) -> None:
-    assert services.authenticate(" ALICE@example.com", PASSWORD) == alice
-    assert services.authenticate("alice@example.com", PASSWORD + "x") is None
+    assert sorted(at_once(create, ["0@example.com", "1@example.com"])) == [False, True]
 
 
 @pytest.mark.real_hashing
@@ -80,6 +68,7 @@ def test_an_outdated_hash_is_made_anew_at_sign_in(alice: User, session) -> None:
     assert alice.session_version == version
 
 
+@pytest.mark.databases
 def test_a_hash_made_anew_never_undoes_a_new_password(app: Flask, alice: User, session) -> None:
     alice.password_hash = PasswordHasher(time_cost=1, memory_cost=64, parallelism=1).hash(PASSWORD)
     session.commit()

@@ -12,8 +12,6 @@ from app.accounts import sessions
 from app.accounts.models import User, UserSession
 from app.core.clock import now
 
-pytestmark = pytest.mark.databases
-
 
 @pytest.mark.parametrize("token", ["", ".", "1.1", "x" * 5000, "é\ud800", "\x00"], ids=repr)
 def test_what_is_no_token_is_nobodys(alice: User, token: str) -> None:
@@ -28,6 +26,7 @@ def test_only_a_digest_is_stored(session, alice: User) -> None:
     assert (row.browser, row.system, row.user) == ("B" * 64, "macOS", alice)
 
 
+@pytest.mark.databases
 @pytest.mark.parametrize(("is_remembered", "days"), [(True, 30), (False, 1)], ids=["remembered", "not"])
 def test_it_lasts_since_the_last_visit(session, alice: User, is_remembered: bool, days: int) -> None:
     year = dt.timedelta(days=365)  # so that the limit since the sign-in does not end it first

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-import threading
 from typing import Any
 
 import pytest
@@ -17,10 +16,9 @@ from app.accounts import services, setup
 from app.accounts.models import User
 from app.core import clock
 from app.core.config import Settings
-from app.core.extensions import db
 from app.dashboard.auth.rate_limits import BY_ACCOUNT, BY_ADDRESS, BY_SESSION
 from tests.factories import PASSWORD
-from tests.users import set_password
+from tests.threads import at_once
 
 ELSEWHERE = {
     "another host": "https://evil.example/",
@@ -140,21 +138,6 @@ class TestTheSession:
         assert client.post("/logout", data={"csrf_token": before}).location != "/login"
         assert is_signed_in(client)
 
-    def test_ends_with_a_new_password(self, app: Flask, client: FlaskClient, alice: User, session) -> None:
-        other = app.test_client()
-        sign_in(client)
-        sign_in(other)
-        set_password(alice, "another password altogether")
-        session.commit()
-        assert not is_signed_in(client)
-        assert not is_signed_in(other)
-
-    def test_of_a_deleted_user_is_nobodys(self, client: FlaskClient, alice: User, session) -> None:
-        sign_in(client)
-        session.delete(alice)
-        session.commit()
-        assert not is_signed_in(client)
-
 
 class TestSigningOut:
     def test_opening_the_address_only_shows_a_button(self, client: FlaskClient, alice: User) -> None:
@@ -246,16 +229,6 @@ class TestThrottling:
             assert "Expires" in cookie_of(answer)  # this browser stays signed in, for as long as before
             assert is_signed_in(client)
 
-    def test_counts_for_all_processes(self, settings: Settings, client: FlaskClient, alice: User) -> None:
-        from app import create_app
-
-        for _ in range(BY_ACCOUNT.amount):
-            sign_in(client, password="wrong")
-        other = create_app(settings)
-        assert sign_in(other.test_client()).status_code == 429
-        with other.app_context():
-            db.engine.dispose()
-
 
 @pytest.fixture
 def token(settings: Settings, session) -> str:
@@ -323,26 +296,18 @@ class TestSettingUp:
         assert answer.location == "/login"
         assert [user.email for user in services.list_users()] == ["bob@example.com"]
 
-    @pytest.mark.databases
     def test_of_two_at_once_one_makes_the_account(self, app: Flask, token: str) -> None:
         clients = [app.test_client() for _ in range(4)]
         forms = [token_on(client.get(f"/setup?token={token}")) for client in clients]
-        together, answers = threading.Barrier(len(clients)), []
 
-        def send(number: int) -> None:
+        def send(number: int) -> str | None:
             data = {
                 "csrf_token": forms[number],
                 "token": token,
                 "email": f"{number}@example.com",
                 "password": PASSWORD,
             }
-            together.wait()
-            answers.append(clients[number].post("/setup", data=data).location)
+            return clients[number].post("/setup", data=data).location
 
-        threads = [threading.Thread(target=send, args=[number]) for number in range(len(clients))]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert sorted(answers) == ["/dashboard/", "/login", "/login", "/login"]
+        assert sorted(at_once(send, range(4))) == ["/dashboard/", "/login", "/login", "/login"]
         assert [user.is_admin for user in services.list_users()] == [True]

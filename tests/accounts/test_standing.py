@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -18,9 +17,8 @@ from app.core.database import begin_write
 from app.core.errors import Invalid
 from app.core.extensions import db
 from tests.factories import PASSWORD
+from tests.threads import at_once
 from tests.users import create_user
-
-pytestmark = pytest.mark.databases
 
 
 def write(service: Callable[[User], None], user: User) -> None:
@@ -39,6 +37,7 @@ SHUT = {
 }
 
 
+@pytest.mark.databases
 @pytest.mark.parametrize(("shut", "let_in"), SHUT.values(), ids=SHUT.keys())
 def test_who_is_shut_out_has_no_way_in_until_let_in_again(
     bob: User, make_key: Callable[..., Any], shut: Any, let_in: Any
@@ -92,6 +91,7 @@ def test_who_is_alone_may_leave_and_the_next_one_is_the_first(alice: User) -> No
     assert create_user("new@example.com", PASSWORD).is_admin
 
 
+@pytest.mark.databases
 @pytest.mark.parametrize(
     "service",
     [standing.unmake_admin, standing.disable, leaving.leave],
@@ -102,25 +102,19 @@ def test_of_two_admins_who_go_at_once_one_stays(
 ) -> None:
     make_user()
     write(standing.make_admin, bob)
-    ready, refused = threading.Barrier(2), []
     ids = [alice.id, bob.id]
     db.session.rollback()
 
-    def go(user_id: int) -> None:
+    def refused(user_id: int) -> int:
         with app.app_context():
-            user = db.session.get_one(User, user_id)
-            ready.wait()
             try:
-                write(service, user)
+                write(service, db.session.get_one(User, user_id))
             except Invalid:
                 db.session.rollback()
-                refused.append(user_id)
+                return user_id
+            return 0
 
-    threads = [threading.Thread(target=go, args=(id_,)) for id_ in ids]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(refused) == 1
-    stays = db.session.get_one(User, refused[0], populate_existing=True)
+    went, stayed = sorted(at_once(refused, ids))
+    assert went == 0
+    stays = db.session.get_one(User, stayed, populate_existing=True)
     assert stays.is_admin and stays.is_active

@@ -106,7 +106,6 @@ def of_members(owner: User, member: User, session: Any) -> int:
     return workspace.id
 
 
-@pytest.mark.databases
 @pytest.mark.parametrize(
     ("role", "scope", "seen"),
     [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import threading
 from contextvars import Context
 from typing import Any
 
@@ -14,7 +13,7 @@ from sqlalchemy.orm import Session, scoped_session
 
 from app.api import idempotency
 from app.api.models import IdempotencyKey
-from tests.api.shape import problem
+from tests.api.shape import problem, race
 from tests.clients import Api
 
 TO = {"location_url": "https://example.com/"}
@@ -95,19 +94,7 @@ def test_who_lost_the_reservation_creates_nothing(api: Api, monkeypatch: pytest.
 
 @pytest.mark.databases
 def test_many_at_once_make_one(app: Flask, api: Api) -> None:
-    together = threading.Barrier(6)
-    answers: list[Any] = []
-
-    def post() -> None:
-        mine = Api(app.test_client(), api.key)
-        together.wait()
-        answers.append(mine.post("/links", TO, headers=KEY))
-
-    threads = [threading.Thread(target=Context().run, args=(post,)) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    answers = race(app, api, 6, TO, KEY)
     made = [answer for answer in answers if answer.status_code == 201]
     assert len({answer.data for answer in made}) == 1
     for answer in answers:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from contextvars import Context
 from io import BytesIO
 from typing import Any
 
 import pytest
-from flask import Flask
 from PIL import Image
-from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
-from app.links.models import Alias, Link
-from tests.api.shape import fields, problem
+from tests.api.shape import problem
 from tests.clients import Api
 
 TO = "https://example.com/"
@@ -46,7 +42,6 @@ def shown(api: Api, number: int) -> dict[str, Any]:
     return dict(data)
 
 
-@pytest.mark.databases
 def test_a_plain_link(api: Api) -> None:
     number = made(api, url="Hello")
     data = shown(api, number)
@@ -120,42 +115,6 @@ def test_the_base_address(api: Api) -> None:
         .startswith("https://go.example/api/links/")
     )
     assert api.get("/links").json["links"]["self"] == "https://go.example/api/links?page=1"
-
-
-def race(
-    app: Flask,
-    api: Api,
-    count: int,
-    sent: dict[str, str],
-    headers: dict[str, str] | None = None,
-    path: str = "/links",
-) -> list[Any]:
-    """The answers to the same request from `count` threads at once."""
-    together = threading.Barrier(count)
-    answers: list[Any] = []
-
-    def post() -> None:
-        mine = Api(app.test_client(), api.key)
-        together.wait()
-        answers.append(mine.post(path, sent, headers=headers))
-
-    threads = [threading.Thread(target=Context().run, args=(post,)) for _ in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return answers
-
-
-@pytest.mark.databases
-def test_an_alias_taken_at_the_same_moment(app: Flask, api: Api, session: scoped_session[Session]) -> None:
-    for number in range(3):
-        answers = race(app, api, 8, {"location_url": TO, "url": f"race-{number}"})
-        assert sorted(answer.status_code for answer in answers) == [201] + [409] * 7
-        for answer in answers:
-            if answer.status_code == 409:
-                assert fields(problem(answer, 409)) == {"url"}
-    assert session.query(Link).count() == session.query(Alias).count() == 3
 
 
 @pytest.mark.databases

@@ -111,25 +111,6 @@ def test_the_link_header_is_short(api: Api, make_pixel: Make, alice: User) -> No
 
 
 @pytest.mark.databases
-def test_search_is_literal_and_without_case(api: Api, make_link: Make, alice: User) -> None:
-    titles = ["100%", "1000", "a_b", "axb", "Ärger", "back\\slash", None]
-    made = {title: make_link(alice, title=title).id for title in titles}
-    for search, found in [
-        ("0%", ["100%"]),
-        ("_", ["a_b"]),
-        ("äRGER", ["Ärger"]),
-        ("\\", ["back\\slash"]),
-        ("zzz", []),
-    ]:
-        assert ids(api.get("/links", query_string={"search": search, "search_by": "title"})) == [
-            made[t] for t in found
-        ]
-    by_address = api.get("/links", query_string={"search": "EXAMPLE.com"})
-    assert len(ids(by_address)) == len(titles)
-    assert ids(api.get("/links", query_string={"search": "example.com", "search_by": "url"})) == []
-
-
-@pytest.mark.databases
 @pytest.mark.parametrize(("stored", "asked"), [("NFC", "NFD"), ("NFD", "NFC")])
 def test_search_finds_composed_and_decomposed(
     api: Api, alice: User, make_link: Make, make_pixel: Make, make_handler: Make, make_project: Make, stored: str, asked: str

@@ -136,18 +136,6 @@ def test_what_makes_no_sense_is_said(api: Api, link: Link, query: str, bad: set[
             assert fields(problem(api.get(f"{path}/clicks?{query}"), 422)) == of_clicks
 
 
-def test_anothers_link_is_not_there(
-    api: Api, bob: User, make_api: Callable[..., Api], link: Link, visits: Visits
-) -> None:
-    visits({}, {})
-    bobs = make_api(bob, "read")
-    for path in (f"/statistics/{link.id}", f"/statistics/{link.id}/clicks", "/statistics/999"):
-        problem(bobs.get(f"{path}?type=x"), 404)
-    assert bobs.get(f"/statistics?{DAY}").json["data"][0]["pageviews"] == 0
-    assert len(table(bobs.get(f"/statistics/clicks?{DAY}").text)) == 1
-    problem(api.post(f"/statistics/{link.id}", {}), 405)
-
-
 def table(text: str) -> list[list[str]]:
     return [*csv.reader(io.StringIO(text, newline=""))]
 

@@ -59,7 +59,6 @@ def test_equal_failures_are_one_entry_and_a_count(session, alice: User, log: Fai
     assert found(session)[1:] == [(alice.id, "203.0.113.0/24", "wrong_password", 999)]
 
 
-@pytest.mark.databases
 def test_a_flood_from_many_networks_is_bounded_and_counted(session, alice: User, log: FailureLog) -> None:
     with time_machine.travel(now(), tick=False) as clock:
         for number in range(5000):

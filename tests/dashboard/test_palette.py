@@ -35,10 +35,7 @@ def test_every_command_that_is_a_page_leads_to_one(desk: Desk) -> None:
     assert {path: desk.get(path).status_code for path in paths} == dict.fromkeys(paths, 200)
 
 
-@pytest.mark.databases
-def test_own_links_are_found_by_all_words(
-    desk: Desk, alice: User, bob: User, factory: Factory, database: str
-) -> None:
+def test_own_links_are_found_by_all_words(desk: Desk, alice: User, bob: User, factory: Factory) -> None:
     factory.link(alice, "spring", title="Sale <of> the year")
     factory.link(alice, "other", title="Sale")
     factory.link(bob, "secret", title="Sale of the year")

@@ -109,39 +109,6 @@ def test_two_tabs_show_two(desk: Desk, alice: User, workspace: Workspace, sessio
     assert desk.get(f"/w/{own}/links/{link.id}").status_code == 404
 
 
-@pytest.mark.parametrize("role", [OWNER, EDITOR, VIEWER])
-def test_who_may_write(role: str, enter: Callable[[str], Desk], session: Session) -> None:
-    desk = enter(role)
-    can_write, is_owner = role != VIEWER, role == OWNER
-    assert (desk.get("/w/5000/links/new").status_code == 200) is can_write
-    assert (desk.post("/w/5000/links/new", LINK).status_code == 303) is can_write
-    assert made_in(session, 5000) == (["made"] if can_write else [])
-    assert (desk.get("/w/5000/domains/new").status_code == 200) is is_owner
-    assert (desk.post("/w/5000/workspace/rename", {"name": "Other"}).status_code == 303) is is_owner
-    list_ = desk.get("/w/5000/links/").text
-    assert ("/dashboard/w/5000/links/new" in list_) is can_write
-    members = desk.get("/w/5000/workspace/").text
-    assert ("/workspace/invite" in members) is is_owner
-
-
-def test_a_viewer_sees_no_button_for_what_can_not_be(
-    enter: Callable[[str], Desk], workspace: Workspace, alice: User, session: Session
-) -> None:
-    link = Link(workspace_id=5000, user_id=alice.id, url="there", location_url="https://example.com/")
-    session.add(link)
-    session.commit()
-    id_, desk = link.id, enter(VIEWER)
-    page = desk.get("/w/5000/links/").text
-    assert "/there" in page
-    assert f'href="/dashboard/w/5000/links/{id_}"' not in page
-    menu = desk.get(f"/w/5000/links/{id_}/more").text
-    assert f"/links/{id_}/switch" not in menu
-    assert f"/links/{id_}/delete" not in menu
-    assert f"/links/{id_}/statistics/" in menu
-    assert desk.get(f"/w/5000/links/{id_}/statistics/").status_code == 200
-    assert desk.get(f"/w/5000/links/{id_}").status_code == 403
-
-
 # --- the members' page
 
 

@@ -32,8 +32,7 @@ def codes(answer: Any) -> list[tuple[str, str]]:
     return [(entry["field"], entry["code"]) for entry in problem(answer, 422)]
 
 
-@pytest.mark.databases
-def test_the_whole_life_of_a_domain(api: Api, session: scoped_session[Session], database: str) -> None:
+def test_the_whole_life_of_a_domain(api: Api, session: scoped_session[Session]) -> None:
     number = made(
         api, {"host": "Go.Example:443", "is_verified": "1", "token": "mine", "custom_index_url": TO}
     )
@@ -95,7 +94,7 @@ def test_the_host_that_is_asked(api: Api) -> None:
 
 
 @pytest.mark.databases
-def test_somebody_elses(api: Api, bob: User, make_domain: Callable[..., Any], database: str) -> None:
+def test_somebody_elses(api: Api, bob: User, make_domain: Callable[..., Any]) -> None:
     theirs = make_domain(bob, "go.example")
     waiting = make_domain(bob, "free.example", is_verified=False)
     for host in ("go.example", "go.example:8443"):
@@ -111,9 +110,7 @@ def test_somebody_elses(api: Api, bob: User, make_domain: Callable[..., Any], da
 
 
 @pytest.mark.databases
-def test_links_on_it(
-    api: Api, make_domain: Callable[..., Any], alice: User, session: Any, database: str
-) -> None:
+def test_links_on_it(api: Api, make_domain: Callable[..., Any], alice: User, session: Any) -> None:
     """It can't be deleted while it has links. Unverified or switched off, it accepts none.
 
     Held aliases are deleted with it.
@@ -144,30 +141,6 @@ def test_another_host_is_verified_anew(api: Api, make_domain: Callable[..., Any]
     data = api.get(f"/domains/{domain.id}").json["data"]
     assert data["is_verified"] is False
     assert data["verification"]["file_content"] != "old"
-
-
-def test_what_visitors_get_of_each_change(api: Api, make_domain: Callable[..., Any], alice: User) -> None:
-    """Switching it on or off, or changing its front page, takes effect at once, and on this domain only."""
-    domain = make_domain(alice, "go.example")
-    api.post("/links", {"location_url": TO, "url": "a", "domain_id": domain.id})
-    api.post("/links", {"location_url": TO, "url": "ours"})
-    there = {"base_url": "https://go.example"}
-    visit = lambda path: api.client.get(path, **there)  # noqa: E731
-    plans = api.client.application.extensions["redirects"].compiled_links
-
-    def change(**sent: str) -> None:
-        assert api.post(f"/domains/{domain.id}", sent).status_code == 200
-        plans.poll()
-
-    assert (visit("/a").status_code, visit("/ours").status_code, visit("/").status_code) == (302, 404, 404)
-    change(custom_index_url=TO, custom_not_found_url=TO + "lost")
-    assert (visit("/").location, visit("/nope").location) == (TO, TO + "lost")
-    change(is_enabled="0")
-    for path in ("/a", "/ours", "/", "/nope", "/dashboard/", "/login", "/api/links", "/readyz"):
-        assert visit(path).status_code == 404, path
-    change(is_enabled="1")
-    assert visit("/a").status_code == 302
-    assert visit("/login").status_code == 404
 
 
 def test_orders_and_filters(api: Api, make_domain: Callable[..., Any], alice: User) -> None:

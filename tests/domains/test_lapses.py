@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-import threading
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 import time_machine
@@ -24,6 +24,7 @@ from tests.clients import Api
 from tests.dashboard.conftest import Desk, desk  # noqa: F401
 from tests.domains.conftest import Dns
 from tests.domains.test_verification import TOKEN, TXT, VALUE
+from tests.threads import at_once
 
 MakeDomain = Callable[..., Domain]
 A_DAY = dt.timedelta(days=1, minutes=1)
@@ -44,7 +45,6 @@ def days(session: scoped_session[Session], settings: Settings, count: int) -> No
             check_proofs(session(), settings)
 
 
-@pytest.mark.databases
 def test_gone_for_days_and_back(
     verified: Domain, session: scoped_session[Session], settings: Settings, name_server: Dns, database: str,
     desk: Desk, monkeypatch: pytest.MonkeyPatch,  # noqa: F811
@@ -98,7 +98,7 @@ def test_nobody_can_tell(
 @pytest.mark.databases
 def test_who_proves_it_after_two_weeks_has_it(
     verified: Domain, make_domain: MakeDomain, make_api: Callable[..., Api], bob: User,
-    session: scoped_session[Session], name_server: Dns, database: str,
+    session: scoped_session[Session], name_server: Dns,
 ) -> None:  # fmt: skip
     theirs = make_domain(bob, "go.example", is_verified=False, token="b" * 43)
     name_server.records[TXT] = ["waypost-verification=" + "b" * 43]
@@ -117,7 +117,6 @@ def test_who_proves_it_after_two_weeks_has_it(
 @pytest.mark.parametrize("host", ["go.example", "go.example:8443"], ids=["the same", "with a port"])
 def test_two_at_the_same_instant(
     host: str, app: Flask, make_domain: MakeDomain, alice: User, bob: User, session: scoped_session[Session],
-    database: str,
 ) -> None:  # fmt: skip
     """Of two users who have both shown a proof, exactly one gets the host, with its ports."""
     rounds = 8
@@ -128,20 +127,14 @@ def test_two_at_the_same_instant(
     ]  # fmt: skip
     session.commit()
     for pair in ids:
-        barrier = threading.Barrier(2)
-        threads = [threading.Thread(target=verify_at_once, args=(app, id_, barrier)) for id_ in pair]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        at_once(partial(verify, app), pair)
     session.expire_all()
     got = [[session.get_one(Domain, id_).is_verified for id_ in pair] for pair in ids]
     assert [sum(each) for each in got] == [1] * rounds, got
 
 
-def verify_at_once(app: Flask, domain_id: int, barrier: threading.Barrier) -> None:
+def verify(app: Flask, domain_id: int) -> None:
     with app.app_context():
-        barrier.wait()
         begin_write(db.session)
         try:
             services.verify(db.session.get_one(Domain, domain_id), TOKEN)

@@ -43,10 +43,7 @@ def added(api: Api, host: str) -> dict[str, Any]:
     return data
 
 
-@pytest.mark.databases
-def test_the_api_warns_when_it_is_added(
-    api: Api, bob: User, make_domain: Callable[..., Any], database: str
-) -> None:
+def test_the_api_warns_when_it_is_added(api: Api, bob: User, make_domain: Callable[..., Any]) -> None:
     make_domain(bob, "brand.example")
     data = added(api, "bränd.example")
     assert (data["host"], [one["code"] for one in data["warnings"]]) == (

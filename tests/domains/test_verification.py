@@ -50,8 +50,7 @@ def verify(api: Api, domain: Domain) -> dict[str, Any]:
     return data
 
 
-@pytest.mark.databases
-def test_by_the_dns(api: Api, domain: Domain, name_server: Dns, database: str) -> None:
+def test_by_the_dns(api: Api, domain: Domain, name_server: Dns) -> None:
     name_server.records[TXT] = ["v=spf1 -all", VALUE]
     data = verify(api, domain)
     assert data == {
@@ -136,7 +135,7 @@ def test_waypost_proves_nothing_by_itself(api: Api, domain: Domain) -> None:
 @pytest.mark.databases
 def test_one_verified_owner_a_host(
     api: Api, make_api: Callable[..., Api], bob: User, domain: Domain, make_domain: Callable[..., Any],
-    name_server: Dns, database: str,
+    name_server: Dns,
 ) -> None:  # fmt: skip
     """The first user with a proof gets the host. The other one gets an error."""
     theirs = make_domain(bob, "go.example:8443", is_verified=False, token="b" * 43)

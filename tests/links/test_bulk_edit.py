@@ -17,8 +17,6 @@ from app.links.bulk_forms import ManyForm
 from app.links.models import Link
 from tests import pictures
 
-pytestmark = pytest.mark.databases
-
 NOW = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)
 
 
@@ -28,7 +26,8 @@ def asked(owner: User, *pairs: tuple[str, str]) -> dict[str, Any]:
     return form.changes
 
 
-def test_each_keeps_what_nobody_asked_to_change(alice: User, factory: Any, database: str) -> None:
+@pytest.mark.databases
+def test_each_keeps_what_nobody_asked_to_change(alice: User, factory: Any) -> None:
     kept, come, gone = (factory.pixel(alice) for _ in range(3))
     handler = factory.handler(alice)
     link = factory.link(alice, tags=("b", "a"), title="Kept", schedule=True, end_date=NOW)
@@ -49,7 +48,7 @@ def test_each_keeps_what_nobody_asked_to_change(alice: User, factory: Any, datab
     assert (link.is_enabled, link.title, link.handlers, link.end_date) == (False, "Kept", [handler], NOW)
 
 
-def test_dates_are_set_and_taken_away(alice: User, make_link: Any, database: str) -> None:
+def test_dates_are_set_and_taken_away(alice: User, make_link: Any) -> None:
     link = make_link(alice, schedule=True, start_date=NOW)
     changes = asked(alice, ("schedule", "1"), ("start_date", ""), ("end_date", "2030-01-01"))
     assert bulk_edit.act_on(access_of(alice), [link.id], bulk_edit.BulkChange(changes)) == []
@@ -65,9 +64,8 @@ def test_dates_are_set_and_taken_away(alice: User, make_link: Any, database: str
     assert (link.schedule, link.start_date, link.end_date) == (False, None, None)
 
 
-def test_those_that_fail_stay_as_they_were_and_say_why(
-    alice: User, bob: User, make_link: Any, database: str
-) -> None:
+@pytest.mark.databases
+def test_those_that_fail_stay_as_they_were_and_say_why(alice: User, bob: User, make_link: Any) -> None:
     full = make_link(alice, tags=tuple(f"t{number}" for number in range(20)))
     foreign, good = make_link(bob), make_link(alice)
     changes = asked(alice, ("add_tags", "new"), ("is_enabled", "0"))
@@ -101,7 +99,7 @@ def test_a_failure_keeps_its_picture(alice: User, make_link: Any) -> None:
     assert (kept.cloaking_opengraph, gone.cloaking_opengraph) == ("kept.png", None)
 
 
-def test_what_is_deleted_is_one_batch(alice: User, bob: User, make_link: Any, database: str) -> None:
+def test_what_is_deleted_is_one_batch(alice: User, bob: User, make_link: Any) -> None:
     one, two, foreign = make_link(alice), make_link(alice), make_link(bob)
     batch, failures = bulk_edit.delete(access_of(alice), [one.id], None)
     assert failures == []
@@ -125,7 +123,7 @@ def test_what_is_deleted_is_one_batch(alice: User, bob: User, make_link: Any, da
         ((("add_tags", "x" * 33),), "add_tags"),
     ],
 )
-def test_what_can_not_be_asked(alice: User, pairs: tuple[Any, ...], field: str, database: str) -> None:
+def test_what_can_not_be_asked(alice: User, pairs: tuple[Any, ...], field: str) -> None:
     form = ManyForm(RequestData(pairs), owner=access_of(alice))
     assert not form.validate()
     assert [problem.field for problem in form.problems] == [field]

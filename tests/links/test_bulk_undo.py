@@ -16,7 +16,6 @@ from app.links.history import history_of
 from app.links.models import Link
 from app.links.replacement import Replacement
 
-pytestmark = pytest.mark.databases
 BATCH = "0123456789abcdef" * 2
 
 
@@ -32,7 +31,8 @@ def undo_all(owner: User, batch: str = BATCH) -> dict[int, str]:
     return {one.id: str(one.reason) for one in bulk_edit.act_on(access_of(owner), ids, bulk_undo.undo(batch))}
 
 
-def test_all_come_back_as_they_were(alice: User, bob: User, make_link: Any, database: str) -> None:
+@pytest.mark.databases
+def test_all_come_back_as_they_were(alice: User, bob: User, make_link: Any) -> None:
     links = [make_link(alice, f"n{n}", location_url=f"https://old.example/{n}") for n in range(3)]
     same = make_link(alice, location_url="https://elsewhere.example/")
     foreign = make_link(bob, location_url="https://old.example/")
@@ -49,7 +49,7 @@ def test_all_come_back_as_they_were(alice: User, bob: User, make_link: Any, data
     assert len(history_of(links[0])) == 2
 
 
-def test_later_changes_of_the_same_field_stay(alice: User, make_link: Any, database: str) -> None:
+def test_later_changes_of_the_same_field_stay(alice: User, make_link: Any) -> None:
     kept, titled, gone = (make_link(alice, location_url="https://old.example/") for _ in range(3))
     replace_all(alice, [kept, titled, gone])
     services.update(kept, {"location_url": "https://later.example/"})
@@ -65,7 +65,7 @@ def test_later_changes_of_the_same_field_stay(alice: User, make_link: Any, datab
     assert (titled.location_url, titled.title) == ("https://old.example/", "A title")
 
 
-def test_tags_dates_and_targeting_come_back(alice: User, factory: Any, database: str) -> None:
+def test_tags_dates_and_targeting_come_back(alice: User, factory: Any) -> None:
     pixel = factory.pixel(alice)
     link = factory.link(
         alice, tags=("a",), targeting_type="country_code", targeting=[["DE", "https://de.example"]]
@@ -84,7 +84,7 @@ def test_tags_dates_and_targeting_come_back(alice: User, factory: Any, database:
     assert (link.is_enabled, link.utm_source, link.targeting_type) == (True, None, "country_code")
 
 
-def test_what_was_changed_after_the_preview_stays(alice: User, make_link: Any, database: str) -> None:
+def test_what_was_changed_after_the_preview_stays(alice: User, make_link: Any) -> None:
     changed, other = (make_link(alice, location_url="https://old.example/") for _ in range(2))
     seen = bulk_edit.next_change()
     services.update(changed, {"location_url": "https://old.example/later"})

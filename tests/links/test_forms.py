@@ -436,19 +436,6 @@ def test_ones_own_things(read, session, alice, make_pixel, make_handler):
     }  # fmt: skip
 
 
-def test_another_users_things(read, session, bob, make_pixel, make_handler):
-    project = Project(**access_of(bob).row_columns, name="p")
-    domain = Domain(**access_of(bob).row_columns, host="a.example", is_verified=True, token="t")
-    session.add_all([project, domain])
-    session.commit()
-    form = read(
-        TO, ("pixels_ids", str(make_pixel(bob).id)), ("email_reports", str(make_handler(bob).id)),
-        ("project_id", str(project.id)), ("domain_id", str(domain.id)),
-    )  # fmt: skip
-    fields = ["domain_id", "project_id", "pixels_ids", "email_reports"]
-    assert wrong(form) == [(field, "not_found") for field in fields]
-
-
 @pytest.mark.parametrize("state", [{"is_verified": False}, {"is_verified": True, "is_enabled": False}])
 def test_a_domain_that_does_not_serve(read, session, alice, state):
     domain = Domain(**access_of(alice).row_columns, host="a.example", token="t", **state)

@@ -23,7 +23,6 @@ from app.pixels import services as pixels
 from app.projects.models import Project
 from tests import pictures
 
-pytestmark = pytest.mark.databases
 TO, ELSEWHERE = "https://example.com/", "https://example.org/"
 
 
@@ -61,6 +60,7 @@ def test_nothing_is_told_of_a_change_to_nothing(alice: Any) -> None:
     assert len(told(link)) == 1
 
 
+@pytest.mark.databases
 def test_back_to_an_older_state(alice: Any, make_pixel: Any, make_handler: Any) -> None:
     pixel, gone, handler = make_pixel(alice), make_pixel(alice), make_handler(alice)
     project = Project(**access_of(alice).row_columns, name="p")
@@ -111,6 +111,7 @@ def content(name: str | None) -> bytes | None:
     return name and pictures.content(name)
 
 
+@pytest.mark.databases
 def test_a_picture_comes_back(alice: Any) -> None:
     link = make(alice, cloaking_opengraph=Picture(b"first", "png"), cloaking_favicon=Picture(b"icon", "png"))
     first, icon = link.cloaking_opengraph, link.cloaking_favicon

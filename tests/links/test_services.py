@@ -24,7 +24,6 @@ from app.links.models import Alias, Link, LinkTag, PlanChange, link_pixel
 from app.pixels import services as pixel_services
 from app.projects.models import Project
 
-pytestmark = pytest.mark.databases
 TO = "https://example.com/"
 
 
@@ -58,6 +57,7 @@ def counts():
     return [db.session.scalar(select(sa.func.count()).select_from(table)) for table in tables]
 
 
+@pytest.mark.databases
 def test_everything(alice, make_pixel, make_handler):
     pixels, handlers = [make_pixel(alice), make_pixel(alice)], [make_handler(alice)]
     project = Project(**access_of(alice).row_columns, name="p")
@@ -92,6 +92,7 @@ def test_an_update_changes_nothing_else(alice, make_pixel):
     assert plans() == [(0, "foo")]
 
 
+@pytest.mark.databases
 def test_tags_in_another_order(alice):
     link = make(alice, tags=["a", "b", "c"])
     update(link, tags=["c", "d", "a"])
@@ -134,6 +135,7 @@ def test_delete(alice, make_pixel, make_handler):
 # --- many
 
 
+@pytest.mark.databases
 def test_a_thousand(alice, make_pixel):
     pixel = make_pixel(alice)
     lines = [f"https://example.com/{number}" for number in range(1000)]
@@ -185,6 +187,7 @@ def checked(alice, *pairs, stored=None):
 ATTACHED = ["pixels_ids", "email_reports", "project_id", "domain_id"]
 
 
+@pytest.mark.databases
 @pytest.mark.parametrize("field", ATTACHED)
 def test_what_was_deleted_meanwhile_is_named(app, alice, make_pixel, make_handler, field):
     rows = {
@@ -220,6 +223,7 @@ def test_a_domain_switched_off_meanwhile(app, alice):
     assert [one.field for one in caught.value.errors] == ["domain_id"]
 
 
+@pytest.mark.databases
 @pytest.mark.parametrize("service", [lambda link: services.update(link, {"title": "x"}), services.delete])
 def test_a_link_deleted_meanwhile_is_not_there(app, alice, service):
     link = make(alice)
@@ -254,6 +258,7 @@ def test_pairs_and_their_type_stay_together(app, alice):
     assert (link.targeting_type, link.targeting) == ("country_code", [["FR", TO]])
 
 
+@pytest.mark.databases
 def test_deleting_a_pixel_while_links_take_it_on(app, alice, make_pixel):
     """Whichever comes first: the link has no deleted pixel, and there is no database error."""
     user_id, pixel_ids = alice.id, [make_pixel(alice).id for _ in range(8)]

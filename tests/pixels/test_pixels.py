@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from app.accounts.workspaces import access_of
 from app.core.clock import now
 from app.core.database import begin_write
-from app.core.errors import Invalid, NotFound
+from app.core.errors import NotFound
 from app.core.extensions import db
 from app.input.data import RequestData
 from app.input.listing import find_page
@@ -40,12 +40,6 @@ def wrong(form):
 
 
 # --- providers
-
-
-def test_the_providers():
-    assert {type_: provider.words for type_, provider in all_providers().items()} == {
-        type_: (word,) for type_, word in WORDS.items()
-    }
 
 
 @pytest.mark.parametrize("type_", WORDS)
@@ -117,7 +111,6 @@ def write(service, *arguments):
     return found
 
 
-@pytest.mark.databases
 def test_the_life_of_a_pixel(alice):
     pixel = write(services.create, access_of(alice), GOOD)
     assert (pixel.user_id, pixel.type, pixel.last_datetime) == (alice.id, "social_a", None)
@@ -172,12 +165,3 @@ def test_list(alice, bob, make_pixel):
         for asked, _ in QUESTIONS
     ]
     assert found == QUESTIONS
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [("type", "biolink"), ("order_by", "pixel"), ("order_type", "down")]
-)
-def test_what_cannot_be_asked(alice, name, value):
-    with pytest.raises(Invalid) as caught:
-        find_page(LISTING, access_of(alice).workspace_id, {name: value})
-    assert [problem.field for problem in caught.value.errors] == [name]

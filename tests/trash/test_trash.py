@@ -29,7 +29,6 @@ from app.trash.documents import keys_to, parts_of
 from app.trash.models import RETENTION, Trashed
 from tests import pictures
 
-pytestmark = pytest.mark.databases
 TO = "https://example.com/"
 
 
@@ -65,6 +64,7 @@ def whole(link: Link) -> dict[str, Any]:
     return columns | {"more": [*others, [row.tag for row in link.tag_rows], counts, alias]}
 
 
+@pytest.mark.databases
 def test_a_link_comes_back_whole(alice: Any, make_pixel: Any, make_handler: Any) -> None:
     project = Project(**access_of(alice).row_columns, name="p")
     db.session.add(project)
@@ -141,6 +141,7 @@ def test_nobody_finds_what_is_old_or_anothers(alice: Any, bob: Any, is_own: bool
 # --- what hangs together
 
 
+@pytest.mark.databases
 def test_a_pixel_comes_back_to_its_links(alice: Any, make_pixel: Any) -> None:
     pixel = make_pixel(alice)
     one, other = make(alice, url="one", pixels_ids=[pixel.id]), make(alice, pixels_ids=[pixel.id])
@@ -197,6 +198,7 @@ def test_all_that_falls_with_a_row_is_known() -> None:
 # --- many
 
 
+@pytest.mark.databases
 def test_a_thousand_go_and_come_in_one_batch(alice: Any, bob: Any) -> None:
     made = write(links.create_bulk, access_of(alice), {"location_urls": [TO] * 1000, "tags": ["t"]})
     ids = [link.id for link in made]
@@ -217,6 +219,7 @@ def test_a_thousand_go_and_come_in_one_batch(alice: Any, bob: Any) -> None:
 # --- the end
 
 
+@pytest.mark.databases
 def test_after_thirty_days_it_is_gone_with_files_and_history(app: Flask, alice: Any) -> None:
     old = make(alice, cloaking_favicon=Picture(b"before", "png"))
     write(links.update, old, {"cloaking_favicon": Picture(b"x", "png")})

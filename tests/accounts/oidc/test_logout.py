@@ -103,7 +103,6 @@ def test_a_token_works_once(signed_in: Visit, provider: ScriptedProvider) -> Non
     assert signed_in.is_signed_in()
 
 
-@pytest.mark.databases
 def test_other_sessions_stay(signed_in: Visit, alice: User, provider: ScriptedProvider) -> None:
     with_password = Desk(signed_in.client.application.test_client(), alice.email)
     with_password.sign_in()

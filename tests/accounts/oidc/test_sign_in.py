@@ -32,7 +32,6 @@ def tie(user: User, provider: ScriptedProvider, subject: str = "alice-1") -> Oid
     return row
 
 
-@pytest.mark.databases
 def test_a_linked_account_signs_in(alice: User, visit: Visit, provider: ScriptedProvider) -> None:
     tie(alice, provider)
     answer = visit.sign_in(next="/dashboard/keys/")
@@ -155,7 +154,6 @@ def test_next_is_a_page_of_the_dashboard(
 class TestAnAccountWithThisAddress:
     """Whoever has the address at the provider must not get the account for it."""
 
-    @pytest.mark.databases
     def test_is_linked_after_its_password(
         self, alice: User, visit: Visit, provider: ScriptedProvider
     ) -> None:
@@ -218,7 +216,6 @@ class TestAnAccountWithThisAddress:
         assert visit.is_signed_in()
         assert db.session.scalars(select(OidcIdentity)).one().subject == "alice-1"
 
-    @pytest.mark.databases
     def test_is_linked_where_an_admin_allowed_it(
         self, alice: User, visit: Visit, provider: ScriptedProvider
     ) -> None:

@@ -266,7 +266,6 @@ class TestAnAdmin:
         desk.sign_in()
         return lambda action, user: int(desk.post(f"/users/{user.id}/{action}", {}).status_code)
 
-    @pytest.mark.databases
     def test_allows_and_removes_a_link(
         self, bob: User, act: Callable[[str, User], int], provider: ScriptedProvider, client: Any
     ) -> None:

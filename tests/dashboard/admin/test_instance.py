@@ -48,7 +48,6 @@ def test_the_page(desk: Desk, factory: Any, alice: User, settings: Any) -> None:
     assert not any(tag in live for tag in ("<a ", "<button", "<input"))  # it would lose the focus
 
 
-@pytest.mark.databases
 def test_amounts(desk: Desk, factory: Any, alice: User, bob: User) -> None:
     for _ in range(3):
         factory.link(bob)

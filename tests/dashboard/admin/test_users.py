@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -23,6 +22,7 @@ from app.core.extensions import db
 from tests.accounts.test_standing import write
 from tests.dashboard.conftest import HTMX, Desk
 from tests.factories import PASSWORD
+from tests.threads import at_once
 
 FOR_ADMINS = re.compile(r"dashboard\.(users|invitations|instance)")
 
@@ -230,25 +230,19 @@ def test_used_many_times_at_once_it_makes_one_account(
     begin_write(db.session)
     _, token = invitations.invite(alice)
     db.session.commit()
-    ready, outcomes = threading.Barrier(5), []
 
-    def use(number: int) -> None:
+    def use(number: int) -> str:
         with app.app_context():
-            ready.wait()
             try:
                 begin_write(db.session)
                 user = invitations.accept(token, f"new{number}@example.com", "hash")
                 db.session.commit()
-                outcomes.append(user.email)
             except invitations.InvitationClosed as over:
                 db.session.rollback()
-                outcomes.append(over.state)
+                return over.state
+            return user.email
 
-    threads = [threading.Thread(target=use, args=(number,)) for number in range(5)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    outcomes = at_once(use, range(5))
     assert sorted(outcomes)[1:] == ["used"] * 4
     found = session.scalars(select(User.email).where(User.id != alice.id)).all()
     assert found == sorted(outcomes)[:1]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -24,6 +23,7 @@ from app.dashboard.auth.login import settings_of
 from app.jobs.mails import answer_forgotten
 from app.notifications.models import SystemEmail
 from tests.accounts.test_sign_in import is_signed_in, sign_in, token_on
+from tests.threads import at_once
 
 NEW = "four quite new words"
 pytestmark = pytest.mark.settings(SMTP_URL="smtp://127.0.0.1:2525", BASE_URL="http://localhost")
@@ -170,20 +170,14 @@ def test_without_a_mail_server_there_is_no_such_page(client, alice: User) -> Non
 def test_used_twice_at_once_it_sets_one_password(app: Flask, alice: User, session) -> None:
     token = resets.ask(session, alice)
     session.commit()
-    ready, found = threading.Barrier(4), []
 
-    def use(number: int) -> None:
+    def use(number: int) -> str | None:
         with app.app_context():
-            ready.wait()
             begin_write(db.session)
             user = resets.use(token, f"hash {number}")
             db.session.commit()
-            found.append(user and user.password_hash)
+            return user and user.password_hash
 
-    threads = [threading.Thread(target=use, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    found = at_once(use, range(4))
     session.expire_all()
     assert [one for one in found if one] == [alice.password_hash]

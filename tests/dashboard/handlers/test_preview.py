@@ -14,7 +14,7 @@ from app.notifications.models import NotificationHandler
 from tests.dashboard.conftest import Desk
 from tests.events.conftest import Feed, feed, make  # noqa: F401  fixtures
 
-pytestmark = [pytest.mark.databases, pytest.mark.settings(BASE_URL="https://go.example")]
+pytestmark = pytest.mark.settings(BASE_URL="https://go.example")
 
 WEBHOOK: Mapping[str, Any] = {"type": "webhook", "name": "n", "webhook": "https://hooks.example/"}
 CHAT: Mapping[str, Any] = {"type": "chat_a", "name": "n", "chat_a": "https://hooks.example/"}
@@ -38,6 +38,7 @@ MATCHES: Mapping[str, tuple[Mapping[str, Any], str]] = {
 }
 
 
+@pytest.mark.databases
 def test_how_many_clicks_would_have_matched(
     desk: Desk,
     alice: User,

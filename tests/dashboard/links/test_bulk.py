@@ -15,8 +15,6 @@ from app.dashboard.links import bulk as links_bulk
 from app.links.models import Link
 from tests.dashboard.conftest import HTMX, Desk
 
-pytestmark = pytest.mark.databases
-
 
 def off(session: scoped_session[Session]) -> set[str]:
     session.rollback()
@@ -32,7 +30,7 @@ def fields(page: str) -> dict[str, list[str]]:
 
 
 def test_selected_and_matching(
-    desk: Desk, alice: User, bob: User, factory: Any, session: scoped_session[Session], database: str
+    desk: Desk, alice: User, bob: User, factory: Any, session: scoped_session[Session]
 ) -> None:
     links = [factory.link(alice, f"n{number}", tags=("x",) if number % 2 else ()) for number in range(6)]
     factory.link(bob, "bobs", tags=("x",))
@@ -51,7 +49,6 @@ def test_long_work_goes_on_from_page_to_page(
     make_link: Any,
     session: scoped_session[Session],
     monkeypatch: pytest.MonkeyPatch,
-    database: str,
 ) -> None:
     """Links made after the start stay as they are. None is missed because changed links no longer match."""
     monkeypatch.setattr(links_bulk, "SECONDS", 0)
@@ -77,7 +74,6 @@ def test_long_work_goes_on_from_page_to_page(
 
 def test_it_can_be_stopped(
     desk: Desk, alice: User, make_link: Any, session: scoped_session[Session], monkeypatch: pytest.MonkeyPatch,
-    database: str,
 ) -> None:  # fmt: skip
     monkeypatch.setattr(links_bulk, "SECONDS", 0)
     monkeypatch.setattr(links_bulk.bulk_edit, "BATCH_SIZE", 1)

@@ -11,14 +11,12 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
-from app.accounts.workspaces import access_of
 from app.dashboard.links import bulk as links_bulk
 from app.dashboard.links import bulk_preview
 from app.links.models import Link, LinkChange
 from tests.dashboard.conftest import HTMX, Desk
 from tests.dashboard.links.test_bulk import fields
 
-pytestmark = pytest.mark.databases
 FIND = {"find": "old.example", "replace": "new.example", "in_location_url": "1"}
 
 
@@ -38,7 +36,7 @@ def undo_path(answer: Any) -> str:
 
 
 def test_a_preview_stores_nothing_and_marks_what_changes(
-    desk: Desk, alice: User, make_link: Any, session: scoped_session[Session], database: str
+    desk: Desk, alice: User, make_link: Any, session: scoped_session[Session]
 ) -> None:
     one = make_link(alice, "one", location_url="https://old.example/a?b=<script>")
     same = make_link(alice, "same", location_url="https://elsewhere.example/")
@@ -53,7 +51,7 @@ def test_a_preview_stores_nothing_and_marks_what_changes(
 
 
 def test_it_is_applied_and_undone_as_one(
-    desk: Desk, alice: User, make_link: Any, session: scoped_session[Session], database: str
+    desk: Desk, alice: User, make_link: Any, session: scoped_session[Session]
 ) -> None:
     links = [make_link(alice, f"n{n}", location_url=f"https://old.example/{n}") for n in range(3)]
     page = desk.post("/links/many/go", {**asked(*links), **FIND}, headers=HTMX).text
@@ -76,7 +74,6 @@ def test_long_work_is_done_in_steps(
     make_link: Any,
     session: scoped_session[Session],
     monkeypatch: pytest.MonkeyPatch,
-    database: str,
 ) -> None:
     monkeypatch.setattr(links_bulk, "SECONDS", 0)
     monkeypatch.setattr(bulk_preview, "SECONDS", 0)
@@ -111,7 +108,7 @@ def test_long_work_is_done_in_steps(
 
 
 def test_what_was_changed_since_the_preview_stays(
-    desk: Desk, alice: User, make_link: Any, session: scoped_session[Session], database: str
+    desk: Desk, alice: User, make_link: Any, session: scoped_session[Session]
 ) -> None:
     one, two = (make_link(alice, name, location_url="https://old.example/") for name in ("one", "two"))
     page = desk.post("/links/many/go", {**asked(one, two), **FIND}, headers=HTMX).text
@@ -123,29 +120,8 @@ def test_what_was_changed_since_the_preview_stays(
     assert stored(session, "two").location_url == "https://old.example/later"
 
 
-def test_nothing_of_others_is_shown_changed_or_undone(
-    desk: Desk, alice: User, bob: User, make_link: Any, session: scoped_session[Session], database: str
-) -> None:
-    mine, foreign = (
-        make_link(user, name, location_url="https://old.example/")
-        for user, name in ((alice, "mine"), (bob, "his"))
-    )
-    page = desk.post("/links/many/go", {**asked(mine, foreign), **FIND}, headers=HTMX).text
-    assert "Preview: 1 link changes" in page
-    assert "/his" not in page
-    desk.post("/links/many/go", {**fields(page), "apply": "1"})
-    assert stored(session, "his").location_url == "https://old.example/"
-    batch = "ab" * 16
-    session.add(
-        LinkChange(link_id=foreign.id, **access_of(bob).row_columns, kind="changed", batch=batch, fields={})
-    )
-    session.commit()
-    for other in (batch, "cd" * 16, "x", "ab" * 17):
-        assert desk.post(f"/links/many/undo/{other}", {}).status_code == 404
-
-
 def test_targeting_is_previewed_first_and_lines_keep_their_pairs(
-    desk: Desk, alice: User, make_link: Any, session: scoped_session[Session], database: str
+    desk: Desk, alice: User, make_link: Any, session: scoped_session[Session]
 ) -> None:
     other = {"targeting_type": "browser_language", "targeting": [["de", "https://de.example/"]]}
     one, two = make_link(alice, "one", **other), make_link(alice, "two")

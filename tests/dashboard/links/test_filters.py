@@ -16,11 +16,9 @@ from app.input import listing
 from app.links.models import Link
 from tests.dashboard.conftest import Desk
 
-pytestmark = pytest.mark.databases
-
 
 @pytest.fixture
-def ids(alice: User, factory: Any, session: scoped_session[Session], database: str) -> dict[str, int]:
+def ids(alice: User, factory: Any, session: scoped_session[Session]) -> dict[str, int]:
     """Links a (red, in project one), b (red, blue, in project two), c (blue, off, a domain), d (nothing)."""
     one, two = factory.project(alice, name="One"), factory.project(alice, name="Two")
     domain, pixel, handler = factory.domain(alice, "go.example"), factory.pixel(alice), factory.handler(alice)
@@ -76,6 +74,7 @@ def filled(query: str, ids: dict[str, int]) -> str:
     return query
 
 
+@pytest.mark.databases
 def test_what_filters_find(desk: Desk, ids: dict[str, int]) -> None:
     answers = {
         name: found(desk.get(f"/links/?{filled(query, ids)}").text) for name, (query, _) in QUERIES.items()

@@ -15,7 +15,6 @@ from app.core.extensions import db
 from app.links import services
 from app.links.history import history_of
 from app.links.models import Link
-from tests.clients import Api
 from tests.dashboard.conftest import Desk
 
 TO = "https://example.com/"
@@ -44,12 +43,6 @@ def link(desk: Desk, alice: User) -> Link:
     db.session.commit()
     change(made, title="second")
     return made
-
-
-def test_it_names_the_key_and_its_person(desk: Desk, api: Api, link: Link) -> None:
-    api.post(f"/links/{link.id}", {"title": "by a key"})
-    page = desk.get(f"/links/{link.id}/history").text
-    assert "<bdi>test</bdi> (API key of <bdi>alice@example.com</bdi>)" in page
 
 
 def test_restoring_can_be_undone(desk: Desk, link: Link) -> None:

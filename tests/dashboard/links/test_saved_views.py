@@ -16,7 +16,6 @@ from app.links import saved_views
 from app.links.models import SavedView
 from tests.dashboard.conftest import Desk
 
-pytestmark = pytest.mark.databases
 EMPTY = "This can&#39;t be empty."
 QUERY = "not=tag&order_by=clicks&search=a+%26+b&tag=summer&tag=winter"
 
@@ -40,9 +39,7 @@ def errors(page: str) -> list[str]:
     return re.findall(r'<p class="error">.*?<span>([^<]+)</span>', page)
 
 
-def test_a_view_keeps_the_known_parameters(
-    desk: Desk, alice: User, session: scoped_session[Session], database: str
-) -> None:
+def test_a_view_keeps_the_known_parameters(desk: Desk, alice: User, session: scoped_session[Session]) -> None:
     sent = (
         "tag=winter&tag=summer&not=tag&not=state&page=3&order_by=clicks&search=a+%26+b&evil=1&view=9&state="
     )
@@ -55,7 +52,7 @@ def test_a_view_keeps_the_known_parameters(
 
 
 def test_names_are_free_again_only_when_their_view_is_gone(
-    desk: Desk, alice: User, bob: User, session: scoped_session[Session], database: str
+    desk: Desk, alice: User, bob: User, session: scoped_session[Session]
 ) -> None:
     session.add(SavedView(**access_of(bob).row_columns, name="Mine", key="mine", query=QUERY))
     session.commit()
@@ -77,16 +74,14 @@ def test_names_are_free_again_only_when_their_view_is_gone(
 
 
 def test_there_are_fifty_at_most(
-    desk: Desk, alice: User, session: scoped_session[Session], monkeypatch: pytest.MonkeyPatch, database: str
+    desk: Desk, alice: User, session: scoped_session[Session], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(saved_views, "MAX_VIEWS", 2)
     assert [save(desk, name).status_code for name in "abc"] == [303, 303, 422]
     assert len(stored(session, alice)) == 2
 
 
-def test_renaming_and_updating(
-    desk: Desk, alice: User, session: scoped_session[Session], database: str
-) -> None:
+def test_renaming_and_updating(desk: Desk, alice: User, session: scoped_session[Session]) -> None:
     save(desk, "Old")
     (view,) = stored(session, alice)
     at = f"/links/views/{view.id}"
@@ -121,17 +116,3 @@ def test_the_bar_marks_the_view_and_says_that_it_was_changed(
     assert state(f"tag=summer&tag=spring&order_by=url&{at}") == [True, True]
     assert state(f"tag=summer&view={view.id + 1}") == [False, False]
     assert state(f"order_by=nope&{at}") == [True, True]
-
-
-def test_views_of_others_are_not_there(
-    desk: Desk, bob: User, session: scoped_session[Session], database: str
-) -> None:
-    view = SavedView(**access_of(bob).row_columns, name="Secret plans", key="secret plans", query=QUERY)
-    session.add(view)
-    session.commit()
-    at = f"/links/views/{view.id}"
-    assert [desk.get(at + page).status_code for page in ("", "/remove")] == [404, 404]
-    sent = {"name": "x", "query": "state=off"}
-    assert [desk.post(at + page, sent).status_code for page in ("", "/update", "/remove")] == [404, 404, 404]
-    assert "Secret plans" not in desk.get(f"/links/?view={view.id}").text
-    assert [one.query for one in stored(session, bob)] == [QUERY]

@@ -194,7 +194,6 @@ ENDINGS: dict[str, tuple[Callable[..., None], int]] = {
 }
 
 
-@pytest.mark.databases
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_when_it_ends(
     ending: str, alice: User, factory: Factory, stranger: FlaskClient, session: scoped_session[Session]
@@ -214,7 +213,6 @@ def test_when_it_ends(
     assert stranger.post(f"/dashboard/shared/{token}", data={"password": "x"}).status_code == status
 
 
-@pytest.mark.databases
 def test_a_deleted_links_address_ends_and_comes_back(
     desk: Desk, alice: User, factory: Factory, stranger: FlaskClient, session: scoped_session[Session]
 ) -> None:
