@@ -276,8 +276,15 @@ class TestBusy:
         )
         assert answer.status_code == 303
 
-    @pytest.mark.parametrize("path", ["/links", "/links/{id}"], ids=["create", "update"])
-    @pytest.mark.parametrize("many", [{}, {"is_bulk": "1", "location_urls": "https://example.com/"}])
+    @pytest.mark.parametrize(
+        ("path", "many"),
+        [
+            ("/links", {}),
+            ("/links", {"is_bulk": "1", "location_urls": "https://example.com/"}),
+            ("/links/{id}", {}),
+        ],
+        ids=["create", "create many", "update"],
+    )
     def test_the_api_answers_a_problem(
         self,
         api: Api,

@@ -29,12 +29,12 @@ from app.accounts.passkey_ceremonies import (
     verify_registration,
 )
 from app.core.clock import now
-from app.core.database import begin_write
 from app.core.errors import NotFound
 from app.core.extensions import db
 from tests.accounts import authenticator
 from tests.accounts.authenticator import Authenticator
 from tests.accounts.codes import switch_on
+from tests.writes import write
 
 SITE = {"rp_id": "localhost", "origin": "http://localhost", "browser": "this browser"}
 
@@ -49,10 +49,7 @@ def register(user: User, device: Authenticator, name: str = "Phone") -> Passkey:
     options = passkeys.registration_options(user, known, handle)
     made = verify_registration(device.create(options), known)
     drawn = None if second_factor.is_on(user) else second_factor.make_codes(user)
-    begin_write(db.session)
-    row = passkeys.add(user, made, name, handle, drawn)
-    db.session.commit()
-    return row
+    return write(passkeys.add, user, made, name, handle, drawn)
 
 
 def use(device: Authenticator, known: Ceremony, user: User | None = None) -> Passkey:

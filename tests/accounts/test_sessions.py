@@ -13,9 +13,9 @@ from app.accounts.models import User, UserSession
 from app.core.clock import now
 
 
-@pytest.mark.parametrize("token", ["", ".", "1.1", "x" * 5000, "é\ud800", "\x00"], ids=repr)
-def test_what_is_no_token_is_nobodys(alice: User, token: str) -> None:
-    assert sessions.find(token) is None
+def test_what_is_no_token_is_nobodys(alice: User) -> None:
+    for token in ("", ".", "1.1", "x" * 5000, "é\ud800", "\x00"):
+        assert sessions.find(token) is None, token
 
 
 def test_only_a_digest_is_stored(session, alice: User) -> None:

@@ -43,24 +43,10 @@ def test_the_address_is_where_the_dashboard_is(settings: Settings, session) -> N
     assert address.startswith("https://links.example/setup?token=")
 
 
-@pytest.mark.parametrize("wrong", ["", "x", "\ud800", "é"])
-def test_only_the_token_is_right(settings: Settings, session, wrong: str) -> None:
-    token = setup.setup_token(settings.data_dir)
-    assert setup.is_right(settings.data_dir, token)
-    assert not setup.is_right(settings.data_dir, wrong)
-    assert not setup.is_right(settings.data_dir, token + "x")
-
-
 def test_without_a_token_file_nothing_is_right(settings: Settings, session) -> None:
     assert not setup.is_right(settings.data_dir, "")
     (settings.data_dir / "setup_token").write_text("")
     assert not setup.is_right(settings.data_dir, "")
-
-
-def test_no_token_is_right_once_there_is_a_user(settings: Settings, session) -> None:
-    token = setup.setup_token(settings.data_dir)
-    create_user("alice@example.com", PASSWORD)
-    assert not setup.is_right(settings.data_dir, token)
 
 
 def test_the_sign_in_says_where_to_begin_until_there_is_a_user(session, client: FlaskClient) -> None:

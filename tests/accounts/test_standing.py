@@ -13,18 +13,12 @@ from app.accounts import keys, services, sessions, standing
 from app.accounts.deletion import leaving
 from app.accounts.models import User
 from app.accounts.standing import LastAdmin
-from app.core.database import begin_write
 from app.core.errors import Invalid
 from app.core.extensions import db
 from tests.factories import PASSWORD
 from tests.threads import at_once
 from tests.users import create_user
-
-
-def write(service: Callable[[User], None], user: User) -> None:
-    begin_write(db.session)
-    service(user)
-    db.session.commit()
+from tests.writes import write
 
 
 def admins() -> list[str]:

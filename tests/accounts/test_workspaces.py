@@ -25,13 +25,7 @@ from app.links.models import Alias, Link
 from app.pixels.models import Pixel
 from tests.factories import Factory
 from tests.users import access_to
-
-
-def write(service: Any, *arguments: Any) -> Any:
-    begin_write(db.session)
-    found = service(*arguments)
-    db.session.commit()
-    return found
+from tests.writes import write
 
 
 def shared(owner: User, *members: tuple[User, str]) -> Workspace:

@@ -20,9 +20,10 @@ from app.audit.services import Object, record
 from app.core.actor import Actor, Origin, act_as, set_origin
 from app.core.clock import now
 from app.core.extensions import db
-from tests.accounts.test_workspaces import member_of, shared, write
+from tests.accounts.test_workspaces import member_of, shared
 from tests.api.shape import always
 from tests.clients import Api
+from tests.writes import write
 
 FIELDS = [
     "id",

@@ -73,10 +73,10 @@ def test_pages(api: Api, make_pixel: Make, alice: User) -> None:
     assert seen == everything
 
 
-@pytest.mark.parametrize("query", ["search=%00", "search=%ff", "x%00=1", "page=%ED%A0%80"])
-def test_a_query_that_can_not_be_read(api: Api, query: str) -> None:
-    for path in MAKERS:
-        problem(api.get(f"{path}?{query}"), 400)
+def test_a_query_that_can_not_be_read(api: Api) -> None:
+    for query in ("search=%00", "search=%ff", "x%00=1", "page=%ED%A0%80"):
+        for path in MAKERS:
+            problem(api.get(f"{path}?{query}"), 400)
 
 
 @pytest.mark.databases

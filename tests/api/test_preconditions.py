@@ -10,12 +10,11 @@ import pytest
 
 from app.accounts.models import User
 from app.api import resource
-from app.core.database import begin_write
-from app.core.extensions import db
 from app.links import services
 from app.links.models import Link
 from tests.api.shape import problem
 from tests.clients import Api
+from tests.writes import write
 
 TO = "https://example.com/"
 KINDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -67,9 +66,7 @@ def test_a_new_link_is_shown_with_all_that_it_was_created_with(api: Api) -> None
 
 def edit_elsewhere(api: Api, link: Link) -> None:
     """As an import, a bulk change and the dashboard do it."""
-    begin_write(db.session)
-    services.update(link, {"tags": ["by another edge"]})
-    db.session.commit()
+    write(services.update, link, {"tags": ["by another edge"]})
 
 
 EDITS: dict[str, Callable[[Api, Link], Any]] = {

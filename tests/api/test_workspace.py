@@ -14,12 +14,12 @@ from app.accounts.keys import create_key
 from app.accounts.models import User, Workspace
 from app.accounts.rights import EDITOR, OWNER, VIEWER
 from app.accounts.workspaces import access_of
-from app.core.database import begin_write
 from app.core.extensions import db
 from app.links.models import Link
 from tests.api.shape import problem
 from tests.clients import Api
 from tests.users import access_to
+from tests.writes import write
 
 PIXEL = {"type": "social_a", "name": "n", "pixel": "1"}
 
@@ -138,9 +138,7 @@ def test_an_invitation(alice: User, bob: User, workspace: Workspace, enter: Call
     token = shown["url"].partition("?token=")[2]
     [listed] = api.get("/workspace/invitations").json["data"]
     assert listed == {name: value for name, value in shown.items() if name != "url"}
-    begin_write(db.session)
-    member_invitations.accept(token, bob)
-    db.session.commit()
+    write(member_invitations.accept, token, bob)
     assert access_to(bob, workspace.id) == Access(bob, workspace.id, EDITOR)
     assert api.get("/workspace/invitations").json["data"] == []
     problem(api.post("/workspace/members", {"email": bob.email, "role": "editor"}), 422)

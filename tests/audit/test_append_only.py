@@ -49,14 +49,6 @@ def test_the_database_refuses(session, make_entry, name: str) -> None:
     assert ids(session) == [made]
 
 
-def test_the_orm_is_refused_too(session, make_entry) -> None:
-    made = make_entry()
-    session.delete(session.get_one(AuditEntry, made))
-    with pytest.raises(DBAPIError, match="append-only"):
-        session.commit()
-    assert ids(session) == [made]
-
-
 def test_a_table_is_not_emptied_at_once(session, make_entry, database: str) -> None:
     if database == "sqlite":
         pytest.skip("SQLite has no TRUNCATE")

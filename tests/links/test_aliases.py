@@ -12,7 +12,6 @@ from sqlalchemy import select
 
 from app.accounts.workspaces import access_of
 from app.core.clock import now
-from app.core.database import begin_write
 from app.core.errors import AliasTaken
 from app.core.extensions import db
 from app.input.parsers import Rejected
@@ -21,6 +20,7 @@ from app.links.aliases import RANDOM_CHARACTERS, RANDOM_LENGTH, key_of, random_a
 from app.links.models import Alias, Link
 from app.web.reserved_paths import RESERVED, is_reserved
 from tests.threads import at_once
+from tests.writes import write
 
 GOOD = {
     "letters": "foo",
@@ -162,22 +162,17 @@ def test_no_text_takes_long_to_refuse(text):
 
 
 def make(user, url="", **changes):
-    begin_write(db.session)
-    link = services.create(access_of(user), {"location_url": "https://example.com/", "url": url, **changes})
-    db.session.commit()
-    return link
+    return write(
+        services.create, access_of(user), {"location_url": "https://example.com/", "url": url, **changes}
+    )
 
 
 def change(link, **changes):
-    begin_write(db.session)
-    services.update(link, changes)
-    db.session.commit()
+    write(services.update, link, changes)
 
 
 def remove(link):
-    begin_write(db.session)
-    services.delete(link)
-    db.session.commit()
+    write(services.delete, link)
 
 
 def is_taken(user, url, **changes):

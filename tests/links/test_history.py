@@ -22,15 +22,9 @@ from app.links.uploads import Picture
 from app.pixels import services as pixels
 from app.projects.models import Project
 from tests import pictures
+from tests.writes import write
 
 TO, ELSEWHERE = "https://example.com/", "https://example.org/"
-
-
-def write(service: Any, *arguments: Any) -> Any:
-    begin_write(db.session)
-    found = service(*arguments)
-    db.session.commit()
-    return found
 
 
 def make(user: Any, **changes: Any) -> Link:
@@ -61,11 +55,9 @@ def test_nothing_is_told_of_a_change_to_nothing(alice: Any) -> None:
 
 
 @pytest.mark.databases
-def test_back_to_an_older_state(alice: Any, make_pixel: Any, make_handler: Any) -> None:
+def test_back_to_an_older_state(alice: Any, make_pixel: Any, make_handler: Any, make_project: Any) -> None:
     pixel, gone, handler = make_pixel(alice), make_pixel(alice), make_handler(alice)
-    project = Project(**access_of(alice).row_columns, name="p")
-    db.session.add(project)
-    db.session.commit()
+    project = make_project(alice)
     dates = {"start_date": now(), "end_date": now() + dt.timedelta(days=1)}
     first = {
         "schedule": True, **dates, "tags": ["a", "b"], "pixels_ids": [pixel.id, gone.id], "title": "first",

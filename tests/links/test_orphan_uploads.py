@@ -10,11 +10,11 @@ import pytest
 import sqlalchemy as sa
 
 from app.core.config import Settings
-from app.core.database import begin_write
 from app.links import previous_uploads, services
 from app.links.models import LinkChange
 from app.links.orphan_uploads import remove_strays
 from app.links.removal import delete
+from tests.writes import write
 
 OLD = time.time() - 2 * 24 * 60 * 60
 
@@ -75,9 +75,7 @@ def test_of_replaced_ones_those_that_no_history_names(
     uploads, shown, old = settings.data_dir / "uploads", f"{'a' * 32}.png", f"{'b' * 32}.png"
     link = make_link(alice, cloaking_favicon=made(uploads, shown), cloaking_opengraph=made(uploads, old))
     session.commit()
-    begin_write(session())
-    services.update(link, {"cloaking_opengraph": None})
-    session.commit()
+    write(services.update, link, {"cloaking_opengraph": None})
     kept, others = previous_uploads.place_of(link.id, old), previous_uploads.directory()
     for stray in (f"{link.id}-{shown}", f"{link.id + 1}-{old}"):
         made(others, stray)

@@ -13,7 +13,6 @@ from sqlalchemy.orm import Session
 from app.accounts.models import User
 from app.accounts.workspaces import access_of
 from app.core.clock import now
-from app.core.database import begin_write
 from app.core.errors import Invalid, NotFound
 from app.core.extensions import db
 from app.domains.models import Domain
@@ -23,15 +22,9 @@ from app.links.forms import LinkForm
 from app.links.models import Alias, Link, LinkTag, PlanChange, link_pixel
 from app.pixels import services as pixel_services
 from app.projects.models import Project
+from tests.writes import write
 
 TO = "https://example.com/"
-
-
-def write(service, *arguments):
-    begin_write(db.session)
-    found = service(*arguments)
-    db.session.commit()
-    return found
 
 
 def make(user, **changes):
@@ -58,12 +51,10 @@ def counts():
 
 
 @pytest.mark.databases
-def test_everything(alice, make_pixel, make_handler):
+def test_everything(alice, make_pixel, make_handler, make_domain, make_project):
     pixels, handlers = [make_pixel(alice), make_pixel(alice)], [make_handler(alice)]
-    project = Project(**access_of(alice).row_columns, name="p")
-    domain = Domain(**access_of(alice).row_columns, host="a.example", is_verified=True, token="t")
-    db.session.add_all([project, domain])
-    db.session.commit()
+    project = make_project(alice)
+    domain = make_domain(alice, "a.example")
     columns = {
         "project_id": project.id, "domain_id": domain.id, "is_enabled": False, "title": "t", "notes": "n",
         "schedule": True, "start_date": now(), "end_date": now() + dt.timedelta(days=1), "clicks_limit": 5,
@@ -102,10 +93,8 @@ def test_tags_in_another_order(alice):
     assert link.tag_rows == []
 
 
-def test_both_places_are_planned_anew(alice):
-    domain = Domain(**access_of(alice).row_columns, host="a.example", is_verified=True, token="t")
-    db.session.add(domain)
-    db.session.commit()
+def test_both_places_are_planned_anew(alice, make_domain):
+    domain = make_domain(alice, "a.example")
     link = make(alice, url="Foo")
     plans()
     update(link, url="Bar")
@@ -123,13 +112,6 @@ def test_each_new_password_raises_its_version(alice):
                             ({"password_hash": None}, 3), ({"password_hash": "$1"}, 4)):  # fmt: skip
         update(link, **change)
         assert link.password_version == version
-
-
-def test_delete(alice, make_pixel, make_handler):
-    link = make(alice, tags=["a"], pixels_ids=[make_pixel(alice).id], email_reports=[make_handler(alice).id])
-    write(services.delete, link)
-    assert counts() == [0, 1, 0]
-    assert db.session.scalar(select(sa.func.count()).select_from(link_pixel)) == 0
 
 
 # --- many
@@ -212,10 +194,8 @@ def test_what_was_deleted_meanwhile_is_named(app, alice, make_pixel, make_handle
         make(alice, **changes)
 
 
-def test_a_domain_switched_off_meanwhile(app, alice):
-    domain = Domain(**access_of(alice).row_columns, host="a.example", is_verified=True, token="t")
-    db.session.add(domain)
-    db.session.commit()
+def test_a_domain_switched_off_meanwhile(app, alice, make_domain):
+    domain = make_domain(alice, "a.example")
     changes = checked(alice, ("location_url", TO), ("domain_id", str(domain.id)))
     elsewhere(app, sa.update(Domain).values(is_enabled=False))
     with pytest.raises(Invalid) as caught:

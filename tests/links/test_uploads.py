@@ -14,6 +14,7 @@ from app.links.pictures import Picture
 from app.links.removal import erase, restore, restore_many
 from app.links.trash_purge import empty_trash
 from app.trash.models import Trashed
+from tests.writes import write
 
 
 @pytest.fixture
@@ -30,10 +31,7 @@ OTHER = Picture(b"another one", "jpg")
 
 
 def make(user, **changes):
-    begin_write(db.session)
-    link = services.create(access_of(user), {"location_url": "https://example.com/", **changes})
-    db.session.commit()
-    return link
+    return write(services.create, access_of(user), {"location_url": "https://example.com/", **changes})
 
 
 def test_a_file_comes_and_goes_with_its_link(alice, files):
@@ -60,9 +58,7 @@ def test_a_picture_is_served_again_when_its_link_is_put_back(alice, client, file
     names, link_id = sorted([link.cloaking_favicon, link.cloaking_opengraph]), link.id
     for _ in range(2):
         assert [client.get(f"/media/{name}").status_code for name in names] == [200, 200]
-        begin_write(db.session)
-        services.delete(db.session.get_one(Link, link_id))
-        db.session.commit()
+        write(services.delete, db.session.get_one(Link, link_id))
         assert [client.get(f"/media/{name}").status_code for name in names] == [404, 404]
         trashed = db.session.scalars(select(Trashed)).one()
         begin_write(db.session)
@@ -71,9 +67,7 @@ def test_a_picture_is_served_again_when_its_link_is_put_back(alice, client, file
         db.session.rollback()
         assert files() == []
         trashed = db.session.scalars(select(Trashed)).one()
-        begin_write(db.session)
-        restore(trashed)
-        db.session.commit()
+        write(restore, trashed)
         assert files() == names
 
 
@@ -87,21 +81,13 @@ def test_a_new_picture_replaces_the_file(alice, files):
     assert files() == [link.cloaking_favicon] != [old]
 
 
-def test_a_picture_taken_away(alice, files):
+@pytest.mark.parametrize(
+    "changes", [{"title": "x"}, {"cloaking_favicon": None}], ids=["another field", "taken away"]
+)
+def test_what_a_change_leaves_of_the_file(alice, files, changes):
     link = make(alice, cloaking_favicon=PICTURE)
-    begin_write(db.session)
-    services.update(link, {"cloaking_favicon": None})
-    db.session.commit()
-    assert link.cloaking_favicon is None
-    assert files() == []
-
-
-def test_other_changes_leave_the_file(alice, files):
-    link = make(alice, cloaking_favicon=PICTURE)
-    begin_write(db.session)
-    services.update(link, {"title": "x"})
-    db.session.commit()
-    assert files() == [link.cloaking_favicon]
+    write(services.update, link, changes)
+    assert files() == ([link.cloaking_favicon] if "title" in changes else [])
 
 
 def roll_back():
@@ -144,9 +130,7 @@ def test_of_many_links_each_has_a_file_of_its_own(alice, files):
     db.session.commit()
     assert files() == sorted(link.cloaking_opengraph for link in links)
     assert len(set(files())) == 3
-    begin_write(db.session)
-    erase(access_of(alice).workspace_id, [links[0].id])
-    db.session.commit()
+    write(erase, access_of(alice).workspace_id, [links[0].id])
     assert len(files()) == 2
     assert all(
         (uploads.directory() / link.cloaking_opengraph).read_bytes() == PICTURE.content for link in links[1:]

@@ -9,7 +9,6 @@ import sqlalchemy as sa
 
 from app.accounts.workspaces import access_of
 from app.core.clock import now
-from app.core.database import begin_write
 from app.core.errors import NotFound
 from app.core.extensions import db
 from app.input.data import RequestData
@@ -19,6 +18,7 @@ from app.pixels.forms import PixelForm
 from app.pixels.lists import LISTING
 from app.pixels.models import Pixel
 from app.pixels.provider import all_providers
+from tests.writes import write
 
 # the words that an owner may use beside the neutral ones
 WORDS = {
@@ -102,13 +102,6 @@ def test_the_widest_values():
 
 
 # --- services and list
-
-
-def write(service, *arguments):
-    begin_write(db.session)
-    found = service(*arguments)
-    db.session.commit()
-    return found
 
 
 def test_the_life_of_a_pixel(alice):

@@ -13,7 +13,6 @@ from sqlalchemy import select
 
 from app.accounts.workspaces import access_of
 from app.core.clock import now
-from app.core.database import begin_write
 from app.core.errors import AliasTaken, Invalid, NotFound
 from app.core.extensions import db
 from app.domains.models import Domain
@@ -28,15 +27,9 @@ from app.trash import services as trash
 from app.trash.documents import keys_to, parts_of
 from app.trash.models import RETENTION, Trashed
 from tests import pictures
+from tests.writes import write
 
 TO = "https://example.com/"
-
-
-def write(service: Callable[..., Any], *arguments: Any) -> Any:
-    begin_write(db.session)
-    found = service(*arguments)
-    db.session.commit()
-    return found
 
 
 def make(user: Any, **changes: Any) -> Link:
@@ -65,10 +58,8 @@ def whole(link: Link) -> dict[str, Any]:
 
 
 @pytest.mark.databases
-def test_a_link_comes_back_whole(alice: Any, make_pixel: Any, make_handler: Any) -> None:
-    project = Project(**access_of(alice).row_columns, name="p")
-    db.session.add(project)
-    db.session.commit()
+def test_a_link_comes_back_whole(alice: Any, make_pixel: Any, make_handler: Any, make_project: Any) -> None:
+    project = make_project(alice)
     link = make(
         alice, url="Münze", project_id=project.id, tags=["b", "a"], clicks_limit=9, password_hash="x",
         schedule=True, start_date=now(), end_date=now() + dt.timedelta(days=3), targeting_type="rotation",
@@ -110,10 +101,8 @@ def test_an_alias_at_random(alice: Any) -> None:
     assert len(back(alice, links.restore, {"url": ""}).url) == 7
 
 
-def test_a_domain_that_is_gone_needs_another_place(alice: Any) -> None:
-    domain = Domain(**access_of(alice).row_columns, host="a.example", is_verified=True, token="t")
-    db.session.add(domain)
-    db.session.commit()
+def test_a_domain_that_is_gone_needs_another_place(alice: Any, make_domain: Any) -> None:
+    domain = make_domain(alice, "a.example")
     write(links.delete, make(alice, url="one", domain_id=domain.id))
     db.session.execute(sa.delete(Domain))
     db.session.commit()
@@ -176,10 +165,8 @@ def test_a_link_comes_back_before_its_pixel(alice: Any, make_pixel: Any, make_ha
     assert [row.id for row in link.handlers] == [handler_id]
 
 
-def test_a_project_that_is_gone_is_left_out(alice: Any) -> None:
-    project = Project(**access_of(alice).row_columns, name="p")
-    db.session.add(project)
-    db.session.commit()
+def test_a_project_that_is_gone_is_left_out(alice: Any, make_project: Any) -> None:
+    project = make_project(alice)
     write(links.delete, make(alice, project_id=project.id))
     db.session.execute(sa.delete(Project))
     db.session.commit()

@@ -26,8 +26,8 @@ from app.notifications.events import ENDED, raise_event
 from app.notifications.models import Delivery, Report
 from app.notifications.outbox import deliver
 from app.notifications.site import site_of
-from tests.accounts.test_standing import write
 from tests.redirects.conftest import desk, front, person
+from tests.writes import write
 
 __all__ = ["desk", "front", "person"]
 pytestmark = pytest.mark.databases

@@ -39,10 +39,10 @@ from app.notifications.events import ENDED
 from app.notifications.models import DeliveryAttempt, Report
 from app.notifications.outbox import deliver
 from tests import pictures
-from tests.accounts.test_standing import write
 from tests.analytics.conftest import Tables
 from tests.analytics.load import load
 from tests.past import take_in
+from tests.writes import write
 
 pytestmark = pytest.mark.databases
 TO = "https://example.com/"
@@ -61,10 +61,7 @@ def furnish(session: Session, factory: Any, user: User, settings: Settings, name
     factory.key(user)
 
     def make(**changes: Any) -> Link:
-        begin_write(db.session)
-        link = links.create(access_of(user), {"location_url": TO, **changes})
-        db.session.commit()
-        return link
+        return write(links.create, access_of(user), {"location_url": TO, **changes})
 
     first = make(
         url=name, tags=["a"], project_id=project.id, pixels_ids=[pixel.id], email_reports=[handler.id],
@@ -180,9 +177,7 @@ def test_short_addresses_hosts_and_the_email_address_are_free_again(
     purging.purge(session, settings)
     assert session.scalars(select(Alias)).all() == []
     for name in ("bob", "bob-gone"):
-        begin_write(db.session)
-        links.create(access_of(alice), {"location_url": TO, "url": name})
-        db.session.commit()
+        write(links.create, access_of(alice), {"location_url": TO, "url": name})
     factory.domain(alice, "bob.example")
     factory.user("bob@example.com")
 

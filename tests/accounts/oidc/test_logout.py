@@ -104,8 +104,7 @@ def test_a_token_works_once(signed_in: Visit, provider: ScriptedProvider) -> Non
 
 
 def test_other_sessions_stay(signed_in: Visit, alice: User, provider: ScriptedProvider) -> None:
-    with_password = Desk(signed_in.client.application.test_client(), alice.email)
-    with_password.sign_in()
+    with_password = Desk(signed_in.client.application.test_client(), alice.email).sign_in()
     provider.sid = "session-2"
     elsewhere = Visit(signed_in.client.application.test_client(), provider)
     elsewhere.sign_in()
@@ -146,8 +145,7 @@ class TestSigningOutThere:
         }
 
     def test_not_after_a_password(self, alice: User, visit: Visit) -> None:
-        desk = Desk(visit.client, alice.email)
-        desk.sign_in()
+        Desk(visit.client, alice.email).sign_in()
         assert self.PAGE not in visit.notice(visit.post("/logout", "/logout"))
 
     @pytest.mark.parametrize("endpoint", [None, "javascript:alert(1)", "//x", 7])

@@ -68,9 +68,9 @@ def test_backups(desk: Desk, session: Session, settings: Any) -> None:
     assert "&lt;b&gt;No space left&lt;/b&gt;" in live
 
 
-@pytest.mark.parametrize("address", sorted(ADDRESSES))
-def test_what_is_secret_in_an_address(address: str) -> None:
-    assert masked(address) == ADDRESSES[address]
+def test_what_is_secret_in_an_address() -> None:
+    for address, shown in ADDRESSES.items():
+        assert masked(address) == shown, address
 
 
 @pytest.mark.settings(SMTP_URL="smtp://me:hush-hush@mail.example:587")

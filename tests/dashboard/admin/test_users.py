@@ -17,20 +17,17 @@ from app.accounts import invitations, standing
 from app.accounts.deletion import leaving
 from app.accounts.models import Invitation, User, UserSession
 from app.core.clock import now
-from app.core.database import begin_write
 from app.core.extensions import db
-from tests.accounts.test_standing import write
 from tests.dashboard.conftest import HTMX, Desk
 from tests.factories import PASSWORD
 from tests.threads import at_once
+from tests.writes import write
 
 FOR_ADMINS = re.compile(r"dashboard\.(users|invitations|instance)")
 
 
 def signed_in(app: Flask, user: User) -> Desk:
-    desk = Desk(app.test_client(), user.email)
-    desk.sign_in()
-    return desk
+    return Desk(app.test_client(), user.email).sign_in()
 
 
 def admins_rules(app: Flask, method: str) -> Iterator[str]:
@@ -227,16 +224,12 @@ def test_what_is_wrong_is_said_and_the_invitation_stays(app: Flask, desk: Desk, 
 def test_used_many_times_at_once_it_makes_one_account(
     app: Flask, session: Session, alice: User, make_user: Callable[..., User]
 ) -> None:
-    begin_write(db.session)
-    _, token = invitations.invite(alice)
-    db.session.commit()
+    _, token = write(invitations.invite, alice)
 
     def use(number: int) -> str:
         with app.app_context():
             try:
-                begin_write(db.session)
-                user = invitations.accept(token, f"new{number}@example.com", "hash")
-                db.session.commit()
+                user = write(invitations.accept, token, f"new{number}@example.com", "hash")
             except invitations.InvitationClosed as over:
                 db.session.rollback()
                 return over.state

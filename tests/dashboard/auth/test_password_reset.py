@@ -24,6 +24,7 @@ from app.jobs.mails import answer_forgotten
 from app.notifications.models import SystemEmail
 from tests.accounts.test_sign_in import is_signed_in, sign_in, token_on
 from tests.threads import at_once
+from tests.writes import write
 
 NEW = "four quite new words"
 pytestmark = pytest.mark.settings(SMTP_URL="smtp://127.0.0.1:2525", BASE_URL="http://localhost")
@@ -173,9 +174,7 @@ def test_used_twice_at_once_it_sets_one_password(app: Flask, alice: User, sessio
 
     def use(number: int) -> str | None:
         with app.app_context():
-            begin_write(db.session)
-            user = resets.use(token, f"hash {number}")
-            db.session.commit()
+            user = write(resets.use, token, f"hash {number}")
             return user and user.password_hash
 
     found = at_once(use, range(4))

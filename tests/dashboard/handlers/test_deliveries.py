@@ -1,9 +1,10 @@
 """Deliveries of a handler: status, test, log, resending, and the notice when it was disabled."""
 
+# ruff: noqa: F811  imported fixtures are named as arguments
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,23 +16,11 @@ from app.notifications.models import Delivery, NotificationHandler
 from app.notifications.outbox import deliver, settle, switch_off
 from app.notifications.transports.webhook import new_secret
 from tests.dashboard.conftest import HTMX, Desk
+from tests.notifications.conftest import web, web_receiver  # noqa: F401  fixtures
 from tests.notifications.receivers import Says, WebReceiver
 
 pytestmark = pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
 LINK = {"id": 7, "url": "launch", "short_url": "https://go.example/launch", "location_url": "https://example.com/", "clicks": 5}  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def receiver() -> Iterator[WebReceiver]:
-    found = WebReceiver()
-    yield found
-    found.stop()
-
-
-@pytest.fixture
-def web(receiver: WebReceiver) -> WebReceiver:
-    receiver.clear()
-    return receiver
 
 
 @pytest.fixture

@@ -10,20 +10,18 @@ from sqlalchemy import update
 
 from app.accounts.models import User
 from app.accounts.workspaces import access_of
-from app.core.database import begin_write
 from app.core.extensions import db
 from app.links import services
 from app.links.history import history_of
 from app.links.models import Link
 from tests.dashboard.conftest import Desk
+from tests.writes import write
 
 TO = "https://example.com/"
 
 
 def change(link: Link, **changes: Any) -> None:
-    begin_write(db.session)
-    services.update(link, changes)
-    db.session.commit()
+    write(services.update, link, changes)
 
 
 def restore(desk: Desk, link: Link, place: int, **options: Any) -> Any:
@@ -38,9 +36,7 @@ def values(link: Link, *names: str) -> list[Any]:
 
 @pytest.fixture
 def link(desk: Desk, alice: User) -> Link:
-    begin_write(db.session)
-    made = services.create(access_of(alice), {"location_url": TO, "url": "one", "title": "first"})
-    db.session.commit()
+    made = write(services.create, access_of(alice), {"location_url": TO, "url": "one", "title": "first"})
     change(made, title="second")
     return made
 

@@ -73,35 +73,35 @@ def test_the_rest_goes_through_as_it_came() -> None:
     assert sent.getlist("targeting_rotation_key") == ["5", ""]
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "is_touched"),
-    [
-        ("location_url", "https://example.com/", False),
-        ("location_url", "https://example.com", True),
-        ("location_url", "", True),
-        ("notes", "a\r\nb", False),
-        ("notes", "a\r\nb\r\n", True),
-        ("clicks_limit", "5", False),
-        ("clicks_limit", "", True),
-        ("title", "a title", False),
-        ("title", "aTtitle", True),
-        ("title", "", True),
-        ("utm_source", "", False),
-        ("utm_source", "x", True),
-        ("start_date", "2026-10-25T01:30", False),
-        ("start_date", "2026-10-25T01:30:00", False),
-        ("start_date", "2026-10-25T01:31", True),
-        ("password", "********", False),
-        ("password", "", True),
-        ("password", "new", True),
-        ("tags", "", True),
-        ("pixels_ids", "", True),
-    ],
-)
-def test_changed_fields(alice: User, factory: Any, name: str, value: str, is_touched: bool) -> None:
+TYPED = [
+    ("location_url", "https://example.com/", False),
+    ("location_url", "https://example.com", True),
+    ("location_url", "", True),
+    ("notes", "a\r\nb", False),
+    ("notes", "a\r\nb\r\n", True),
+    ("clicks_limit", "5", False),
+    ("clicks_limit", "", True),
+    ("title", "a title", False),
+    ("title", "aTtitle", True),
+    ("title", "", True),
+    ("utm_source", "", False),
+    ("utm_source", "x", True),
+    ("start_date", "2026-10-25T01:30", False),
+    ("start_date", "2026-10-25T01:30:00", False),
+    ("start_date", "2026-10-25T01:31", True),
+    ("password", "********", False),
+    ("password", "", True),
+    ("password", "new", True),
+    ("tags", "", True),
+    ("pixels_ids", "", True),
+]
+
+
+def test_changed_fields(alice: User, factory: Any) -> None:
     link = factory.link(alice, **STORED, title="a title", schedule=True, start_date=TWICE, password_hash="x")
     shown = LinkForm(None, owner=access_of(alice), stored=link)
-    assert (name in touched(RequestData([(name, value)]), shown)) is is_touched
+    for name, value, is_touched in TYPED:
+        assert (name in touched(RequestData([(name, value)]), shown)) is is_touched, (name, value)
 
 
 def test_the_second_of_two_equal_hours_stays(

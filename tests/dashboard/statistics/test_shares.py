@@ -22,7 +22,6 @@ from app.analytics.sharing.models import StatisticsShare
 from app.audit.models import AuditEntry
 from app.core import clock
 from app.core.config import Settings
-from app.core.database import begin_write
 from app.dashboard.statistics import shared
 from app.links.models import Link
 from app.rate_limit.limiter import at_most
@@ -30,6 +29,7 @@ from tests.dashboard.conftest import HTMX, Desk
 from tests.dashboard.statistics.test_pages import rows, text_of
 from tests.factories import Factory
 from tests.past import Past, take_in
+from tests.writes import write
 
 FORM = {"name": "For the team", "parts": ["country_code", "referrer_host"], "period": "30d", "least": "5"}
 NOBODYS = "A" * 43
@@ -203,9 +203,7 @@ def test_when_it_ends(
     for path in ("", "/embed"):
         assert page_of(stranger, token, path).status_code == 200
     session.rollback()
-    begin_write(session)
-    act(session.get_one(StatisticsShare, share.id), token, {"session": session})
-    session.commit()
+    write(act, session.get_one(StatisticsShare, share.id), token, {"session": session})
     for path in ("", "/embed"):
         answer = page_of(stranger, token, path)
         assert answer.status_code == status, path
