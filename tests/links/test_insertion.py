@@ -11,7 +11,6 @@ from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
 from app.accounts.workspaces import access_of
-from app.links import insertion
 from app.links.insertion import insert_links
 from app.links.models import Link
 
@@ -71,18 +70,6 @@ def test_the_objects_are_stored_rows(alice: User, session: scoped_session[Sessio
     session.commit()
     assert [row_of(session, link.id)["title"] for link in links] == ["T", "Other", "U"]
     assert "other" in row_of(session, links[1].id)["search_text"]
-
-
-def test_none(alice: User, session: scoped_session[Session]) -> None:
-    insert_links([])
-    assert session.query(Link).count() == 0
-
-
-def test_every_column_has_its_value() -> None:
-    row = insertion.row_of(Link(url="a", location_url="https://example.com/"))
-    assert {*row, "id"} == {column.key for column in Link.__table__.c}
-    needed = {column.key for column in Link.__table__.c if not column.nullable}
-    assert {name for name in needed if row.get(name) is None} == {"id", "workspace_id", "user_id"}
 
 
 @pytest.mark.databases
