@@ -188,13 +188,6 @@ class TestThrottling:
         assert 0 < int(answer.headers["Retry-After"]) <= 600
         assert not is_signed_in(client)
 
-    def test_which_end(self, client: FlaskClient, alice: User) -> None:
-        for _ in range(BY_ACCOUNT.amount):
-            sign_in(client, password="wrong")
-        assert sign_in(client).status_code == 429
-        with time_machine.travel(clock.now() + dt.timedelta(seconds=602)):
-            assert sign_in(client).status_code == 303
-
     def test_and_are_forgiven_by_a_right_one(self, app: Flask, alice: User) -> None:
         for _ in range(2):
             for _ in range(BY_ACCOUNT.amount - 1):

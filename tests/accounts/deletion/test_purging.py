@@ -44,7 +44,6 @@ from tests.analytics.load import load
 from tests.past import take_in
 from tests.writes import write
 
-pytestmark = pytest.mark.databases
 TO = "https://example.com/"
 
 
@@ -125,6 +124,14 @@ SHARED = {
 }
 
 
+def leave_for_good(session: Session, user: User) -> None:
+    """As thirty days ago."""
+    write(leaving.leave, user)
+    user.deleted_datetime = now() - RETENTION
+    session.commit()
+
+
+@pytest.mark.databases
 def test_nothing_is_left_and_of_others_everything(
     session: Session,
     settings: Settings,
@@ -171,9 +178,7 @@ def test_short_addresses_hosts_and_the_email_address_are_free_again(
     session: Session, settings: Settings, alice: User, bob: User, factory: Any
 ) -> None:
     furnish(session, factory, bob, settings)
-    write(leaving.leave, bob)
-    bob.deleted_datetime = now() - RETENTION
-    session.commit()
+    leave_for_good(session, bob)
     purging.purge(session, settings)
     assert session.scalars(select(Alias)).all() == []
     for name in ("bob", "bob-gone"):
@@ -193,9 +198,7 @@ def test_a_killed_run_is_begun_anew(
     furnish(session, factory, alice, settings)
     before = stock(session, settings)
     furnish(session, factory, bob, settings)
-    write(leaving.leave, bob)
-    bob.deleted_datetime = now() - RETENTION
-    session.commit()
+    leave_for_good(session, bob)
     for step in ("remove_trash", "remove_failed_rows", "remove_preview_rows", "finish"):
         with monkeypatch.context() as broken:
             broken.setattr(purging, step, killed)

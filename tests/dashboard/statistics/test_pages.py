@@ -9,8 +9,10 @@ from dataclasses import replace
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import pytest
 from sqlalchemy import delete, select
 
+from app.accounts.models import User
 from app.analytics import upkeep
 from app.analytics.statistics import StatisticsQuery
 from app.analytics.statistics import query_statistics as answer
@@ -25,6 +27,7 @@ from app.journal.codec import Visit
 from app.links.models import Link
 from app.trash.models import Trashed
 from tests.dashboard.conftest import HTMX, Desk
+from tests.factories import Factory
 from tests.past import Past, take_in
 
 KOLKATA = ZoneInfo("Asia/Kolkata")
@@ -269,3 +272,12 @@ def test_clicks_of_deleted_links_stay_in_the_owners_sums(desk: Desk, past: Past,
         assert desk.get("/statistics/latest", headers=HTMX).status_code == 200
         session.execute(delete(Trashed))  # as after thirty days
         session.commit()
+
+
+@pytest.mark.settings(CLICKS_URL="clickhouse://127.0.0.1:9/clicks")
+def test_the_list_goes_on_and_statistics_say_so(desk: Desk, alice: User, factory: Factory) -> None:
+    link = factory.link(alice, url="goes-on")
+    assert "goes-on" in desk.get("/links/").text
+    page = desk.get(f"/links/{link.id}/statistics/")
+    assert page.status_code == 503
+    assert "Statistics are not available right now" in page.text
