@@ -59,7 +59,7 @@ LOOKS = {
 }
 
 
-@pytest.mark.parametrize(("name", "text"), zip(LOOKS, cycle([SHORT, LONG]), strict=False))
+@pytest.mark.parametrize(("name", "text"), [*zip(LOOKS, cycle([SHORT, LONG]), strict=False)])
 def test_each_look_is_read_back(name: str, text: str) -> None:
     look = LOOKS[name]
     drawing = draw(text, look)
