@@ -1,4 +1,4 @@
-"""Purge of a user 30 days after the deletion: it removes all of their data, and none of other users'."""
+"""Deletion of a user: nothing works from that moment on; after 30 days all of their data is gone, and none of others'."""
 
 from __future__ import annotations
 
@@ -29,20 +29,30 @@ from app.api.models import IdempotencyKey
 from app.core.clock import now
 from app.core.config import Settings
 from app.core.database import begin_write
+from app.core.errors import NotFound
 from app.core.extensions import db
+from app.core.leases import precise_now
 from app.import_export import files
 from app.import_export.models import FailedRow, ImportedRow, LinkImport, PreviewRow
+from app.jobs.reports import make_reports
+from app.links import destination_checks
 from app.links import services as links
 from app.links.models import Alias, Link
+from app.links.notification_dispatch import tell
 from app.links.uploads import Picture
-from app.notifications.events import ENDED
-from app.notifications.models import DeliveryAttempt, Report
+from app.notifications import waiting
+from app.notifications.events import ENDED, raise_event
+from app.notifications.models import Delivery, DeliveryAttempt, Report
 from app.notifications.outbox import deliver
+from app.notifications.site import site_of
 from tests import pictures
 from tests.analytics.conftest import Tables
 from tests.analytics.load import load
 from tests.past import take_in
+from tests.redirects.conftest import desk, front, person
 from tests.writes import write
+
+__all__ = ["desk", "front", "person"]
 
 TO = "https://example.com/"
 
@@ -218,3 +228,40 @@ def own(counts: dict[str, int]) -> dict[str, int]:
 
 def killed(*_: Any) -> int:
     raise KeyboardInterrupt
+
+
+@pytest.mark.databases
+def test_nothing_is_sent_any_more(session: Session, bob: User, factory: Any, settings: Settings) -> None:
+    handler = factory.handler(bob)
+    link = factory.link(bob, datetime=now() - dt.timedelta(days=60))
+    link.handlers = [handler]
+    bob.checks_destinations, bob.report_since = True, now() - dt.timedelta(days=60)
+    deliver(session, handler.id, ENDED, {})
+    taken = deliver(session, handler.id, ENDED, {})
+    taken.lease, taken.who = precise_now() + dt.timedelta(seconds=30), "somebody"
+    session.commit()
+    write(leaving.leave, bob)
+    states = {row.status for row in session.scalars(select(Delivery).where(Delivery.id != taken.id))}
+    assert states == {"failed"}
+    session.refresh(taken)
+    taken.lease = None  # its try has failed, and would be repeated
+    raise_event(session.connection(), ENDED, link.id, {})
+    session.commit()
+    assert waiting.find(session, precise_now(), []) == []
+    assert tell(session, site_of(settings))  # the event is taken from the outbox, and no delivery follows
+    destination_checks.enrol(session)
+    assert destination_checks.due(session, 10) == []
+    make_reports(session, settings)
+    session.commit()
+    assert session.scalars(select(Report)).all() == []
+    assert len(session.scalars(select(Delivery)).all()) == 2
+
+
+@pytest.mark.databases
+def test_after_thirty_days_nobody_comes_back(session: Session, bob: User) -> None:
+    write(leaving.leave, bob)
+    bob.deleted_datetime = now() - RETENTION
+    session.commit()
+    begin_write(db.session)
+    with pytest.raises(NotFound):
+        leaving.come_back(bob)
