@@ -126,7 +126,7 @@ def stock(session: Session, settings: Settings) -> dict[str, int]:
     return found | of_pictures | {"imports": len(imports)}
 
 
-# the audit log outlives accounts: `tests/audit/test_append_only.py` tests what it keeps
+# the audit log outlives accounts: `tests/audit/test_entries.py` tests what it keeps
 SHARED = {
     *("clicks.term", "clicks.agent", "clicks.position", "clicks.limited_taken", "clicks.finished_segment"),
     *("plan_change", "audit_entry"),
