@@ -17,18 +17,18 @@ from tests.dashboard.conftest import HTMX, Desk
 from tests.factories import PASSWORD
 from tests.server import BROWSER
 
+pytestmark = pytest.mark.settings(SMTP_URL="smtp://127.0.0.1:2525", BASE_URL="http://localhost")
+
 PATH = "/account/email"
 NEW = {"new_email": " Alice@New.example", "own_password": PASSWORD}
 
 
-@pytest.mark.settings(SMTP_URL="smtp://127.0.0.1:2525", BASE_URL="http://localhost")
 def test_the_profile_alone_changes_no_address(desk: Desk, alice: User, session) -> None:
     assert desk.post("/account/", {"email": "thief@example.com", "name": "Alice"}).status_code == 303
     session.refresh(alice)
     assert (alice.name, alice.email) == ("Alice", "alice@example.com")
 
 
-@pytest.mark.settings(SMTP_URL="smtp://127.0.0.1:2525", BASE_URL="http://localhost")
 @pytest.mark.parametrize(
     ("sent", "said"),
     [
@@ -49,7 +49,6 @@ def test_what_is_wrong_is_said_and_changes_nothing(
     assert session.scalars(select(SystemEmail)).all() == []
 
 
-@pytest.mark.settings(SMTP_URL="smtp://127.0.0.1:2525", BASE_URL="http://localhost")
 def test_it_is_changed_and_the_old_address_told(app: Flask, desk: Desk, alice: User, session) -> None:
     resets.ask(session, alice)
     session.commit()
@@ -68,7 +67,6 @@ def test_it_is_changed_and_the_old_address_told(app: Flask, desk: Desk, alice: U
     assert len(session.scalars(select(SystemEmail)).all()) == 1
 
 
-@pytest.mark.settings(SMTP_URL="smtp://127.0.0.1:2525", BASE_URL="http://localhost")
 def test_an_address_that_nobody_has_verified_gets_few_mails(desk: Desk, alice: User, session) -> None:
     """Each change mails the previous address. Changing to and fro once mailed a stranger each time."""
     for _ in range(8):

@@ -22,6 +22,8 @@ from tests.events.conftest import Feed, feed, make  # noqa: F401  fixtures
 from tests.notifications.conftest import web, web_receiver  # noqa: F401  fixtures
 from tests.notifications.receivers import Says, WebReceiver
 
+pytestmark = pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
+
 LINK = {"id": 7, "url": "launch", "short_url": "https://go.example/launch", "location_url": "https://example.com/", "clicks": 5}  # fmt: skip
 
 
@@ -63,7 +65,6 @@ def text(page: Any) -> str:
 # --- the list
 
 
-@pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
 def test_the_list_says_how_each_one_does(
     desk: Desk, hook: NotificationHandler, make_handler: Any, alice: User, tell: Any
 ) -> None:
@@ -82,7 +83,6 @@ def test_the_list_says_how_each_one_does(
     assert "hooks.slack.com" in page and "/T0/B0/key" not in page  # the path is as good as a password
 
 
-@pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
 def test_a_test_says_its_answer_in_a_message(desk: Desk, hook: NotificationHandler, web: WebReceiver) -> None:
     web.answers += [Says(200), Says(500), Says(200)]
     good = desk.post(f"/handlers/{hook.id}/test", {}, headers=HTMX)
@@ -106,7 +106,6 @@ def test_a_test_says_its_answer_in_a_message(desk: Desk, hook: NotificationHandl
 # --- the log
 
 
-@pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
 def test_the_log_shows_payload_answer_and_next_try(
     desk: Desk, hook: NotificationHandler, tell: Any, session: Any
 ) -> None:
@@ -122,7 +121,6 @@ def test_the_log_shows_payload_answer_and_next_try(
     assert desk.get(f"/handlers/{hook.id}/deliveries?status=lost").status_code == 422
 
 
-@pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
 def test_send_again_begins_anew_with_the_same_id(
     desk: Desk, hook: NotificationHandler, tell: Any, session: Any
 ) -> None:
@@ -136,7 +134,6 @@ def test_send_again_begins_anew_with_the_same_id(
     assert row.due is not None and row.due <= precise_now()
 
 
-@pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
 def test_nothing_is_sent_again_to_what_is_off(
     desk: Desk, hook: NotificationHandler, tell: Any, session: Any
 ) -> None:
@@ -152,7 +149,6 @@ def test_nothing_is_sent_again_to_what_is_off(
 # --- switched off by itself
 
 
-@pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
 def test_switched_off_by_itself_is_said_everywhere(
     desk: Desk, hook: NotificationHandler, session: Any, alice: User, make_link: Any, make_handler: Any
 ) -> None:

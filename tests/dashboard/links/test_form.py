@@ -164,6 +164,7 @@ def test_a_name_that_is_none_is_refused_and_shown_as_typed(desk: Desk) -> None:
     assert 'value="Atlantis"' in answer.text
 
 
+LOOPBACK = pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
 FORBIDS = b"HTTP/1.1 200 OK\r\nX-Frame-Options: DENY\r\nContent-Length: 2\r\n\r\nOK"
 ALLOWS = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nOK"
 CLOAKED = {"cloaking_is_enabled": "1"}
@@ -180,7 +181,7 @@ def create(desk: Desk, location_url: str, **fields: str) -> TestResponse:
     return desk.post("/links/new", {"location_url": location_url, **fields}, headers=HTMX)
 
 
-@pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
+@LOOPBACK
 def test_who_forbids_frames_is_named(desk: Desk, peers: Peers, session: scoped_session[Session]) -> None:
     peer = peers.serve(peers.says(FORBIDS))
     said = warning(create(desk, peer.url, **CLOAKED))
@@ -189,18 +190,18 @@ def test_who_forbids_frames_is_named(desk: Desk, peers: Peers, session: scoped_s
     assert session.scalars(select(Link.location_url)).all() == [peer.url]
 
 
-@pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
+@LOOPBACK
 def test_who_does_not_is_left_alone(desk: Desk, peers: Peers) -> None:
     assert warning(create(desk, peers.serve(peers.says(ALLOWS)).url, **CLOAKED)) is None
 
 
-@pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
+@LOOPBACK
 def test_a_link_that_is_not_cloaked_asks_nobody(desk: Desk, peers: Peers) -> None:
     assert warning(create(desk, peers.serve(peers.says(FORBIDS)).url)) is None
     assert peers.heard == []
 
 
-@pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
+@LOOPBACK
 def test_where_the_destination_sends_people_is_asked_too(desk: Desk, peers: Peers) -> None:
     end = peers.serve(peers.says(FORBIDS))
     head = f"HTTP/1.1 301 Moved\r\nLocation: {end.url}x\r\nContent-Length: 0\r\n\r\n"
@@ -208,7 +209,7 @@ def test_where_the_destination_sends_people_is_asked_too(desk: Desk, peers: Peer
     assert said is not None
 
 
-@pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
+@LOOPBACK
 def test_who_does_not_answer_holds_nobody_for_long(
     desk: Desk, peers: Peers, monkeypatch: pytest.MonkeyPatch, session: scoped_session[Session]
 ) -> None:
@@ -217,14 +218,12 @@ def test_who_does_not_answer_holds_nobody_for_long(
     assert len(session.scalars(select(Link.id)).all()) == 1
 
 
-@pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
-@pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="")
 def test_networks_that_are_not_public_are_not_asked(desk: Desk, peers: Peers) -> None:
     assert warning(create(desk, peers.serve(peers.says(FORBIDS)).url, **CLOAKED)) is None
     assert peers.heard == []
 
 
-@pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
+@LOOPBACK
 def test_others_may_write_meanwhile(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """The link is stored, and no transaction is open, before the destination is requested."""
     seen = []
@@ -238,7 +237,7 @@ def test_others_may_write_meanwhile(desk: Desk, monkeypatch: pytest.MonkeyPatch)
     assert seen == [(False, "https://example.com/")]
 
 
-@pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
+@LOOPBACK
 @pytest.mark.usefixtures("no_dns")
 def test_whatever_is_odd_is_saved_without_an_error(desk: Desk, peers: Peers) -> None:
     """Odd header values: the link is saved, with a warning if they forbid frames."""
