@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
@@ -35,6 +34,7 @@ from app.core.extensions import db
 from tests.accounts import authenticator
 from tests.accounts.authenticator import Authenticator
 from tests.accounts.codes import switch_on
+from tests.threads import at_once
 from tests.writes import write
 
 SITE = {"rp_id": "localhost", "origin": "http://localhost", "browser": "this browser"}
@@ -207,8 +207,7 @@ def test_of_the_same_answer_sent_twice_at_once_one_counts(app: Flask, alice: Use
                 return refused.reason
             return "accepted"
 
-    with ThreadPoolExecutor(4) as pool:
-        assert sorted(pool.map(once, range(4))) == ["accepted"] + [REPLAYED] * 3
+    assert sorted(at_once(once, range(4))) == ["accepted"] + [REPLAYED] * 3
 
 
 # each: the counts that the authenticator says one after the other, and what becomes of them
