@@ -162,13 +162,13 @@ def test_equal_failures_are_one_entry_and_a_count(session, alice: User, log: Fai
 
 def test_a_flood_from_many_networks_is_bounded_and_counted(session, alice: User, log: FailureLog) -> None:
     with time_machine.travel(now(), tick=False) as clock:
-        for number in range(5000):
+        for number in range(1000):
             log.note(FAILED, alice, f"10.{number // 256}.{number % 256}.0/24", "wrong_password")
         clock.shift(dt.timedelta(minutes=10))
         log.flush_closed()
     rows = found(session)
     assert len(rows) <= MAX_GROUPS + 2
-    assert total(session) == 5000
+    assert total(session) == 1000
     assert (alice.id, "", "wrong_password") in {row[:3] for row in rows}
 
 
@@ -181,12 +181,12 @@ class Nobody:
 
 def test_a_flood_at_many_accounts_is_bounded_and_counted(session, log: FailureLog) -> None:
     with time_machine.travel(now(), tick=False) as clock:
-        for number in range(1, 3001):
+        for number in range(1, 601):
             log.note(FAILED, Nobody(number), f"10.{number // 256}.{number % 256}.0/24", "wrong_password")
         clock.shift(dt.timedelta(minutes=10))
         log.flush_closed()
     assert len(found(session)) <= 2 * MAX_GROUPS + 2
-    assert total(session) == 3000
+    assert total(session) == 600
     assert (None, "", "many") in {row[:3] for row in found(session)}
 
 

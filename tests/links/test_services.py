@@ -119,7 +119,6 @@ def test_each_new_password_raises_its_version(alice):
 # --- many
 
 
-@pytest.mark.databases
 def test_a_thousand(alice, make_pixel):
     pixel = make_pixel(alice)
     lines = [f"https://example.com/{number}" for number in range(1000)]

@@ -185,7 +185,6 @@ def test_all_that_falls_with_a_row_is_known() -> None:
 # --- many
 
 
-@pytest.mark.databases
 def test_a_thousand_go_and_come_in_one_batch(alice: Any, bob: Any) -> None:
     made = write(links.create_bulk, access_of(alice), {"location_urls": [TO] * 1000, "tags": ["t"]})
     ids = [link.id for link in made]
