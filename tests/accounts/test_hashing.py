@@ -276,8 +276,15 @@ class TestBusy:
         )
         assert answer.status_code == 303
 
-    @pytest.mark.parametrize("path", ["/links", "/links/{id}"], ids=["create", "update"])
-    @pytest.mark.parametrize("many", [{}, {"is_bulk": "1", "location_urls": "https://example.com/"}])
+    @pytest.mark.parametrize(
+        ("path", "many"),
+        [
+            ("/links", {}),
+            ("/links", {"is_bulk": "1", "location_urls": "https://example.com/"}),
+            ("/links/{id}", {}),
+        ],
+        ids=["create", "create many", "update"],
+    )
     def test_the_api_answers_a_problem(
         self,
         api: Api,
@@ -329,3 +336,21 @@ def test_every_hash_of_the_application_goes_through_the_gate() -> None:
     used = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == "hash_secret"]
     assert len(used) == 1, "in _hash_like"
     assert all(id(call) in gated for call in calls)
+
+
+def test_only_the_same_password_matches() -> None:
+    stored = passwords.hash_password("plum tree")
+    assert stored.startswith("$argon2id$v=19$m=19456,t=2,p=1$")
+    assert passwords.check_password(stored, "plum tree")
+    assert not passwords.check_password(stored, "plum tree ")
+    assert not passwords.check_password(stored, "Plum tree")
+
+
+def test_the_same_letters_typed_otherwise_are_the_same_password() -> None:
+    assert passwords.check_password(passwords.hash_password("caf\u00e9 noir"), "cafe\u0301 noir")
+
+
+def test_a_huge_or_unwritable_guess_is_only_wrong() -> None:
+    stored = passwords.hash_password("plum tree")
+    assert not passwords.check_password(stored, "x" * 5_000_000)
+    assert not passwords.check_password(stored, "\ud800")

@@ -40,8 +40,8 @@ def test_each_mistyped_character_is_noticed_without_a_look_up(app: Flask) -> Non
     assert keys.find_key(swapped[5]) is None  # works without an application context: nothing was looked up
 
 
-@pytest.mark.databases
 class TestFinding:
+    @pytest.mark.databases
     def test_a_key_is_found_with_its_user_in_one_query(self, app: Flask, alice: User, make_key) -> None:
         _, text = make_key(alice, "read")
         with app.app_context():
@@ -82,6 +82,7 @@ class TestFinding:
             assert keys.find_key(key) is None
             assert keys.state_of(row) == "expired"
 
+    @pytest.mark.databases
     def test_by_prefix_only_keys_in_force(self, alice: User, make_key, session) -> None:
         first, key = make_key(alice)
         assert keys.unrevoked_like(key[:11]) == [first]

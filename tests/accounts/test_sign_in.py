@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-import threading
+import stat
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,10 +18,10 @@ from app.accounts import services, setup
 from app.accounts.models import User
 from app.core import clock
 from app.core.config import Settings
-from app.core.extensions import db
 from app.dashboard.auth.rate_limits import BY_ACCOUNT, BY_ADDRESS, BY_SESSION
 from tests.factories import PASSWORD
-from tests.users import set_password
+from tests.threads import at_once
+from tests.users import create_user
 
 ELSEWHERE = {
     "another host": "https://evil.example/",
@@ -140,35 +141,12 @@ class TestTheSession:
         assert client.post("/logout", data={"csrf_token": before}).location != "/login"
         assert is_signed_in(client)
 
-    def test_ends_with_a_new_password(self, app: Flask, client: FlaskClient, alice: User, session) -> None:
-        other = app.test_client()
-        sign_in(client)
-        sign_in(other)
-        set_password(alice, "another password altogether")
-        session.commit()
-        assert not is_signed_in(client)
-        assert not is_signed_in(other)
-
-    def test_of_a_deleted_user_is_nobodys(self, client: FlaskClient, alice: User, session) -> None:
-        sign_in(client)
-        session.delete(alice)
-        session.commit()
-        assert not is_signed_in(client)
-
 
 class TestSigningOut:
     def test_opening_the_address_only_shows_a_button(self, client: FlaskClient, alice: User) -> None:
         sign_in(client)
         assert "<button" in client.get("/logout").text
         assert is_signed_in(client)
-
-    def test_the_button_ends_the_session(self, client: FlaskClient, alice: User) -> None:
-        sign_in(client)
-        answer = client.post(
-            "/logout", data={"csrf_token": token_on(client.get("/logout"))}, follow_redirects=True
-        )
-        assert "You are signed out." in answer.text
-        assert not is_signed_in(client)
 
     def test_nobody_signs_out_twice(self, client: FlaskClient) -> None:
         assert client.get("/logout").location == "/login"
@@ -213,13 +191,6 @@ class TestThrottling:
         assert 0 < int(answer.headers["Retry-After"]) <= 600
         assert not is_signed_in(client)
 
-    def test_which_end(self, client: FlaskClient, alice: User) -> None:
-        for _ in range(BY_ACCOUNT.amount):
-            sign_in(client, password="wrong")
-        assert sign_in(client).status_code == 429
-        with time_machine.travel(clock.now() + dt.timedelta(seconds=602)):
-            assert sign_in(client).status_code == 303
-
     def test_and_are_forgiven_by_a_right_one(self, app: Flask, alice: User) -> None:
         for _ in range(2):
             for _ in range(BY_ACCOUNT.amount - 1):
@@ -245,16 +216,6 @@ class TestThrottling:
             assert answer.status_code == 303
             assert "Expires" in cookie_of(answer)  # this browser stays signed in, for as long as before
             assert is_signed_in(client)
-
-    def test_counts_for_all_processes(self, settings: Settings, client: FlaskClient, alice: User) -> None:
-        from app import create_app
-
-        for _ in range(BY_ACCOUNT.amount):
-            sign_in(client, password="wrong")
-        other = create_app(settings)
-        assert sign_in(other.test_client()).status_code == 429
-        with other.app_context():
-            db.engine.dispose()
 
 
 @pytest.fixture
@@ -323,26 +284,62 @@ class TestSettingUp:
         assert answer.location == "/login"
         assert [user.email for user in services.list_users()] == ["bob@example.com"]
 
-    @pytest.mark.databases
     def test_of_two_at_once_one_makes_the_account(self, app: Flask, token: str) -> None:
         clients = [app.test_client() for _ in range(4)]
         forms = [token_on(client.get(f"/setup?token={token}")) for client in clients]
-        together, answers = threading.Barrier(len(clients)), []
 
-        def send(number: int) -> None:
+        def send(number: int) -> str | None:
             data = {
                 "csrf_token": forms[number],
                 "token": token,
                 "email": f"{number}@example.com",
                 "password": PASSWORD,
             }
-            together.wait()
-            answers.append(clients[number].post("/setup", data=data).location)
+            return clients[number].post("/setup", data=data).location
 
-        threads = [threading.Thread(target=send, args=[number]) for number in range(len(clients))]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert sorted(answers) == ["/dashboard/", "/login", "/login", "/login"]
+        assert sorted(at_once(send, range(4))) == ["/dashboard/", "/login", "/login", "/login"]
         assert [user.is_admin for user in services.list_users()] == [True]
+
+
+def test_the_token_is_made_once_and_readable_by_its_owner_alone(data_dir: Path) -> None:
+    token = setup.setup_token(data_dir)
+    assert len(token) > 40
+    assert setup.setup_token(data_dir) == token
+    assert stat.S_IMODE((data_dir / "setup_token").stat().st_mode) == 0o600
+
+
+def test_a_copied_token_is_closed_again(data_dir: Path) -> None:
+    setup.setup_token(data_dir)
+    (data_dir / "setup_token").chmod(0o644)
+    setup.setup_token(data_dir)
+    assert stat.S_IMODE((data_dir / "setup_token").stat().st_mode) == 0o600
+
+
+def test_the_address_is_there_until_there_is_a_user(settings: Settings, session) -> None:
+    token = setup.setup_token(settings.data_dir)
+    assert setup.pending_address(settings) == f"http://127.0.0.1:8000/setup?token={token}"
+    create_user("alice@example.com", PASSWORD)
+    assert setup.pending_address(settings) is None
+    assert not (settings.data_dir / "setup_token").exists()
+
+
+@pytest.mark.settings(BASE_URL="https://go.example", DASHBOARD_URL="https://links.example")
+def test_the_address_is_where_the_dashboard_is(settings: Settings, session) -> None:
+    address = setup.pending_address(settings)
+    assert address is not None
+    assert address.startswith("https://links.example/setup?token=")
+
+
+def test_without_a_token_file_nothing_is_right(settings: Settings, session) -> None:
+    assert not setup.is_right(settings.data_dir, "")
+    (settings.data_dir / "setup_token").write_text("")
+    assert not setup.is_right(settings.data_dir, "")
+
+
+def test_the_sign_in_says_where_to_begin_until_there_is_a_user(session, client: FlaskClient) -> None:
+    def is_said() -> bool:
+        return "Open the set-up address that Waypost printed" in client.get("/login").text
+
+    assert is_said()
+    create_user("alice@example.com", PASSWORD)
+    assert not is_said()

@@ -9,11 +9,11 @@ import pytest
 from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
-from app.accounts import access as rights
 from app.accounts import member_invitations, workspaces
-from app.accounts.access import EDITOR, OWNER, ROLES, VIEWER, Access
+from app.accounts.access import Access
 from app.accounts.deletion import leaving, purging
 from app.accounts.models import User, Workspace, WorkspaceInvitation, WorkspaceMember
+from app.accounts.rights import EDITOR, OWNER, VIEWER
 from app.accounts.standing import RETENTION
 from app.accounts.workspaces import LastOwner, access_of
 from app.core.clock import now
@@ -25,15 +25,7 @@ from app.links.models import Alias, Link
 from app.pixels.models import Pixel
 from tests.factories import Factory
 from tests.users import access_to
-
-pytestmark = pytest.mark.databases
-
-
-def write(service: Any, *arguments: Any) -> Any:
-    begin_write(db.session)
-    found = service(*arguments)
-    db.session.commit()
-    return found
+from tests.writes import write
 
 
 def shared(owner: User, *members: tuple[User, str]) -> Workspace:
@@ -79,28 +71,7 @@ def test_the_own_one_comes_first(alice: User, bob: User) -> None:
     assert access_to(alice, workspace.id) == Access(alice, workspace.id, VIEWER)
 
 
-def test_every_action_names_known_roles() -> None:
-    assert {role for allowed in rights.RIGHTS.values() for role in allowed} == set(ROLES)
-    assert all(OWNER in allowed for allowed in rights.RIGHTS.values())
-
-
-@pytest.mark.parametrize(
-    ("role", "allowed"),
-    [
-        (OWNER, {"read", "read_secrets", "write", "write_domains", "write_workspace", "read_audit_log"}),
-        (EDITOR, {"read", "read_secrets", "write"}),
-        (VIEWER, {"read"}),
-    ],
-    ids=[OWNER, EDITOR, VIEWER],
-)
-def test_rights(alice: User, role: str, allowed: set[str]) -> None:
-    access = Access(alice, 1, role)
-    assert {action for action in rights.RIGHTS if rights.may(access, action)} == allowed
-    for action in set(rights.RIGHTS) - allowed:
-        with pytest.raises(Forbidden):
-            rights.require(access, action)
-
-
+@pytest.mark.databases
 def test_the_last_owner_stays(alice: User, bob: User) -> None:
     workspace = shared(alice, (bob, EDITOR))
     for change in (
@@ -140,6 +111,7 @@ def test_the_last_owner_of_a_shared_one_keeps_the_account(alice: User, bob: User
     assert bob.deleted_datetime is not None
 
 
+@pytest.mark.databases
 def test_shared_ones_stay_with_what_was_made_there(
     session: Session, settings: Settings, alice: User, bob: User, factory: Factory
 ) -> None:
@@ -190,6 +162,7 @@ def invited(access: Access, email: str, role: str = EDITOR) -> str:
     return token
 
 
+@pytest.mark.databases
 def test_an_invitation_works_once(alice: User, bob: User) -> None:
     token = invited(access_of(alice), bob.email, VIEWER)
     assert write(member_invitations.accept, token, bob).role == VIEWER

@@ -1,10 +1,14 @@
-"""Checks of the shape that every error, and every answer, of the API has."""
+"""Checks of the shape that every error, and every answer, of the API has; and races for one."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from flask import Flask
 from werkzeug.test import TestResponse
+
+from tests.clients import Api
+from tests.threads import at_once
 
 
 def problem(answer: TestResponse, status: int) -> list[dict[str, Any]]:
@@ -36,6 +40,19 @@ def always(answer: TestResponse) -> None:
     assert "RateLimit" in answer.headers
     assert "RateLimit-Policy" in answer.headers
     assert not [name for name, _ in answer.headers if name.startswith("Access-Control")]
+
+
+def race(
+    app: Flask,
+    api: Api,
+    count: int,
+    sent: dict[str, str],
+    headers: dict[str, str] | None = None,
+    path: str = "/links",
+) -> list[TestResponse]:
+    """The answers to the same request from `count` threads at once."""
+    clients = [Api(app.test_client(), api.key) for _ in range(count)]
+    return at_once(lambda mine: mine.post(path, sent, headers=headers), clients)
 
 
 def fields(entries: list[dict[str, Any]]) -> set[str]:

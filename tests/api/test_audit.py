@@ -19,9 +19,10 @@ from app.audit.services import Object, record
 from app.core.actor import Actor, Origin, act_as, set_origin
 from app.core.clock import now
 from app.core.extensions import db
-from tests.accounts.test_workspaces import member_of, shared, write
+from tests.accounts.test_workspaces import member_of, shared
 from tests.api.shape import always
 from tests.clients import Api
+from tests.writes import write
 
 FIELDS = [
     "id",
@@ -105,7 +106,6 @@ def of_members(owner: User, member: User, session: Any) -> int:
     return workspace.id
 
 
-@pytest.mark.databases
 @pytest.mark.parametrize(
     ("role", "scope", "seen"),
     [

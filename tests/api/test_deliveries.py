@@ -1,9 +1,10 @@
 """API of a handler's deliveries: the list, tests, and renewal of the secret."""
 
+# ruff: noqa: F811  imported fixtures are named as arguments
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,23 +18,11 @@ from app.notifications.models import NotificationHandler
 from app.notifications.outbox import deliver, settle
 from tests.api.shape import always, problem
 from tests.clients import Api
+from tests.notifications.conftest import web, web_receiver  # noqa: F401  fixtures
 from tests.notifications.peers import Peers
 from tests.notifications.receivers import Says, WebReceiver
 
 pytestmark = pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
-
-
-@pytest.fixture(scope="module")
-def receiver() -> Iterator[WebReceiver]:
-    found = WebReceiver()
-    yield found
-    found.stop()
-
-
-@pytest.fixture
-def web(receiver: WebReceiver) -> WebReceiver:
-    receiver.clear()
-    return receiver
 
 
 @pytest.fixture

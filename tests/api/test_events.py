@@ -70,12 +70,11 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("query", BAD)
-def test_each_bad_field_is_named(query: str, api: Api) -> None:
-    text, fields = BAD[query]
-    answer = api.get(f"/events?{text}")
-    assert answer.status_code == 422
-    assert [error["field"] for error in answer.json["errors"]] == fields
+def test_each_bad_field_is_named(api: Api) -> None:
+    for name, (text, fields) in BAD.items():
+        answer = api.get(f"/events?{text}")
+        assert answer.status_code == 422, name
+        assert [error["field"] for error in answer.json["errors"]] == fields, name
 
 
 def test_a_cursor_that_is_gone_comes_with_the_oldest(

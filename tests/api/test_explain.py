@@ -15,7 +15,6 @@ from app.accounts.workspaces import access_of
 from app.domains.models import Domain
 from app.links.models import Link
 from app.redirects.visitor import Visitor
-from tests.api.shape import problem
 from tests.clients import Api
 from tests.geo.geo_files import ADDRESS, write_geo_file
 from tests.redirects.conftest import PHONE
@@ -149,21 +148,6 @@ def on_domain(
     session.add(domain)
     session.flush()
     return make_link(owner, location_url=THERE, domain_id=domain.id)
-
-
-def test_who_may_ask(
-    api: Api, make_api: Callable[..., Api], alice: User, bob: User, make_link: Callable[..., Link]
-) -> None:
-    path = f"/links/{make_link(alice).id}/explain"
-    assert make_api(alice, "read").get(path).status_code == 200
-    assert api.get(path + "/").status_code == 200
-    problem(make_api(bob).get(path), 404)
-    problem(api.get("/links/999/explain"), 404)
-    problem(Api(api.client, None).get(path), 401)
-    for method in ("POST", "PUT", "PATCH", "DELETE"):
-        assert problem(api.open(method, path), 405)
-    assert api.open("POST", path).headers["Allow"] == "GET, HEAD"
-    problem(api.get(path + "?ip=%ff"), 400)
 
 
 def test_nothing_of_who_asks_is_used(api: Api, alice: User, make_link: Callable[..., Link]) -> None:

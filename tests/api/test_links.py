@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from contextvars import Context
 from io import BytesIO
 from typing import Any
 
 import pytest
-from flask import Flask
 from PIL import Image
-from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
-from app.links.models import Alias, Link
-from tests.api.shape import fields, problem
+from tests.api.shape import problem
 from tests.clients import Api
 
 TO = "https://example.com/"
@@ -46,7 +42,6 @@ def shown(api: Api, number: int) -> dict[str, Any]:
     return dict(data)
 
 
-@pytest.mark.databases
 def test_a_plain_link(api: Api) -> None:
     number = made(api, url="Hello")
     data = shown(api, number)
@@ -122,42 +117,6 @@ def test_the_base_address(api: Api) -> None:
     assert api.get("/links").json["links"]["self"] == "https://go.example/api/links?page=1"
 
 
-def race(
-    app: Flask,
-    api: Api,
-    count: int,
-    sent: dict[str, str],
-    headers: dict[str, str] | None = None,
-    path: str = "/links",
-) -> list[Any]:
-    """The answers to the same request from `count` threads at once."""
-    together = threading.Barrier(count)
-    answers: list[Any] = []
-
-    def post() -> None:
-        mine = Api(app.test_client(), api.key)
-        together.wait()
-        answers.append(mine.post(path, sent, headers=headers))
-
-    threads = [threading.Thread(target=Context().run, args=(post,)) for _ in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return answers
-
-
-@pytest.mark.databases
-def test_an_alias_taken_at_the_same_moment(app: Flask, api: Api, session: scoped_session[Session]) -> None:
-    for number in range(3):
-        answers = race(app, api, 8, {"location_url": TO, "url": f"race-{number}"})
-        assert sorted(answer.status_code for answer in answers) == [201] + [409] * 7
-        for answer in answers:
-            if answer.status_code == 409:
-                assert fields(problem(answer, 409)) == {"url"}
-    assert session.query(Link).count() == session.query(Alias).count() == 3
-
-
 @pytest.mark.databases
 def test_a_pixel_deleted_between_check_and_write(
     api: Api, alice: User, make_pixel: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
@@ -177,3 +136,23 @@ def test_a_pixel_deleted_between_check_and_write(
     monkeypatch.setattr(resource, "begin_write", meanwhile)
     problem(api.post("/links", {"location_url": TO, "pixels_ids": pixel}), 422)
     assert api.get("/links").json["data"] == []
+
+
+PIXEL = {"type": "social_a", "name": "Shop", "pixel": "123"}
+
+
+def test_what_is_no_text_in_json(api: Api) -> None:
+    for value in (True, False, 1.5, ["Shop"], [], {"a": 1}):
+        errors = problem(api.post("/pixels", json={**PIXEL, "name": value}), 422)
+        assert [error["field"] for error in errors] == ["name"], value
+
+
+def test_a_whole_number_is_a_text_in_json(api: Api) -> None:
+    id_ = api.post("/pixels", json={**PIXEL, "pixel": 1234567890123456}).json["data"]["id"]
+    assert api.get(f"/pixels/{id_}").json["data"]["pixel"] == "1234567890123456"
+
+
+def test_what_is_a_boolean_in_json(api: Api) -> None:
+    for value, status in ((True, 201), (1, 201), ("on", 201), (None, 201), (1.0, 422), ([True], 422)):
+        sent = {"location_url": "https://example.com/", "is_enabled": value}
+        assert api.post("/links", json=sent).status_code == status, value

@@ -73,10 +73,10 @@ def test_pages(api: Api, make_pixel: Make, alice: User) -> None:
     assert seen == everything
 
 
-@pytest.mark.parametrize("query", ["search=%00", "search=%ff", "x%00=1", "page=%ED%A0%80"])
-def test_a_query_that_can_not_be_read(api: Api, query: str) -> None:
-    for path in MAKERS:
-        problem(api.get(f"{path}?{query}"), 400)
+def test_a_query_that_can_not_be_read(api: Api) -> None:
+    for query in ("search=%00", "search=%ff", "x%00=1", "page=%ED%A0%80"):
+        for path in MAKERS:
+            problem(api.get(f"{path}?{query}"), 400)
 
 
 @pytest.mark.databases
@@ -108,25 +108,6 @@ def test_the_link_header_is_short(api: Api, make_pixel: Make, alice: User) -> No
     assert len(answer.headers["Link"]) <= 8000
     for name in ("next", "prev"):
         assert f'<{answer.json["links"][name]}>; rel="{name}"' in answer.headers["Link"]
-
-
-@pytest.mark.databases
-def test_search_is_literal_and_without_case(api: Api, make_link: Make, alice: User) -> None:
-    titles = ["100%", "1000", "a_b", "axb", "Ärger", "back\\slash", None]
-    made = {title: make_link(alice, title=title).id for title in titles}
-    for search, found in [
-        ("0%", ["100%"]),
-        ("_", ["a_b"]),
-        ("äRGER", ["Ärger"]),
-        ("\\", ["back\\slash"]),
-        ("zzz", []),
-    ]:
-        assert ids(api.get("/links", query_string={"search": search, "search_by": "title"})) == [
-            made[t] for t in found
-        ]
-    by_address = api.get("/links", query_string={"search": "EXAMPLE.com"})
-    assert len(ids(by_address)) == len(titles)
-    assert ids(api.get("/links", query_string={"search": "example.com", "search_by": "url"})) == []
 
 
 @pytest.mark.databases

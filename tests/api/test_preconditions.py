@@ -1,21 +1,25 @@
-"""Entity tags: what they cover, and the conditions of reads and writes."""
+"""Entity tags, the conditions of reads and writes, and keys by which a repeated request creates once."""
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable
 from contextvars import Context
 from typing import Any
 
 import pytest
+import time_machine
+from flask import Flask
+from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
-from app.api import resource
-from app.core.database import begin_write
-from app.core.extensions import db
+from app.api import idempotency, resource
+from app.api.models import IdempotencyKey
 from app.links import services
 from app.links.models import Link
-from tests.api.shape import problem
+from tests.api.shape import problem, race
 from tests.clients import Api
+from tests.writes import write
 
 TO = "https://example.com/"
 KINDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -67,9 +71,7 @@ def test_a_new_link_is_shown_with_all_that_it_was_created_with(api: Api) -> None
 
 def edit_elsewhere(api: Api, link: Link) -> None:
     """As an import, a bulk change and the dashboard do it."""
-    begin_write(db.session)
-    services.update(link, {"tags": ["by another edge"]})
-    db.session.commit()
+    write(services.update, link, {"tags": ["by another edge"]})
 
 
 EDITS: dict[str, Callable[[Api, Link], Any]] = {
@@ -188,3 +190,90 @@ def test_what_changes_between_check_and_write(api: Api, monkeypatch: pytest.Monk
     problem(api.open(method, row, data={"title": "mine"}, headers={"If-Match": tag}), 412)
     assert seen[1].status_code == 200
     assert api.get(row).json["data"]["title"] == "theirs"
+
+
+LINK = {"location_url": "https://example.com/"}
+KEY = {"Idempotency-Key": "once"}
+
+
+def total(api: Api, path: str = "/links") -> int:
+    return int(api.get(path).json["meta"]["total"])
+
+
+def test_updates_and_reads_do_not_look_at_it(api: Api) -> None:
+    number = api.post("/links", LINK, headers=KEY).json["data"]["id"]
+    for title in ("a", "b"):
+        assert api.post(f"/links/{number}", {"title": title}, headers=KEY).status_code == 200
+    assert api.get(f"/links/{number}", headers=KEY).json["data"]["title"] == "b"
+
+
+def test_after_a_day_the_key_is_free(api: Api, session: scoped_session[Session]) -> None:
+    now = dt.datetime.now(dt.UTC)
+    first = api.post("/links", LINK, headers=KEY)
+    for hours, is_replay in [(23.9, True), (24.1, False)]:
+        with time_machine.travel(now + dt.timedelta(hours=hours), tick=False):
+            again = api.post("/links", LINK, headers=KEY)
+            assert (again.data == first.data) is is_replay
+            assert ("Idempotency-Replayed" in again.headers) is is_replay
+    assert session.query(IdempotencyKey).count() == 1
+
+
+def leave_reservation(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leaves a reservation, as a process does that is killed between reservation and commit."""
+
+    def killed(self: idempotency.Reservation) -> None:
+        pass
+
+    with monkeypatch.context() as patched:
+        patched.setattr(idempotency.Reservation, "release", killed)
+        patched.setattr("app.links.services.create", killed_in_the_middle)
+        problem(api.post("/links", LINK, headers=KEY), 500)
+
+
+def killed_in_the_middle(user: Any, changes: Any) -> Any:
+    raise RuntimeError("killed")
+
+
+@pytest.mark.databases
+def test_a_dead_process_holds_the_key_only_for_a_while(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    leave_reservation(api, monkeypatch)
+    running = api.post("/links", LINK, headers=KEY)
+    assert problem(running, 409)[0]["code"] == "idempotency_key_in_use"
+    later = dt.datetime.now(dt.UTC) + idempotency.LEASE + dt.timedelta(seconds=2)
+    with time_machine.travel(later):
+        assert api.post("/links", LINK, headers=KEY).status_code == 201
+    assert total(api) == 1
+
+
+@pytest.mark.databases
+def test_who_lost_the_reservation_creates_nothing(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request is so slow that its lease expires, and another one takes over and creates."""
+    from app.api import resource
+
+    really, seen = resource.begin_write, []
+    later = dt.datetime.now(dt.UTC) + idempotency.LEASE + dt.timedelta(seconds=2)
+
+    def too_slow(session: Any) -> None:
+        if not seen:
+            seen.append(None)
+            with time_machine.travel(later):
+                seen.append(Context().run(api.post, "/links", LINK, headers=KEY))
+        really(session)
+
+    monkeypatch.setattr(resource, "begin_write", too_slow)
+    slow = api.post("/links", LINK, headers=KEY)
+    assert seen[1].status_code == 201
+    problem(slow, 409)
+    assert total(api) == 1
+    assert api.post("/links", LINK, headers=KEY).data == seen[1].data
+
+
+@pytest.mark.databases
+def test_many_at_once_make_one(app: Flask, api: Api) -> None:
+    answers = race(app, api, 6, LINK, KEY)
+    made = [answer for answer in answers if answer.status_code == 201]
+    assert len({answer.data for answer in made}) == 1
+    for answer in answers:
+        if answer not in made:
+            problem(answer, 409)
+    assert total(api) == 1

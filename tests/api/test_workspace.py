@@ -1,4 +1,4 @@
-"""API of workspaces: what a key sees and may do by its user's role, and the members."""
+"""API of workspaces: what a key sees and may do by its role, the members, the permission `members`, and invitations."""
 
 from __future__ import annotations
 
@@ -7,34 +7,31 @@ from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from app.accounts import member_invitations, workspaces
 from app.accounts.access import EDITOR, OWNER, VIEWER, Access
 from app.accounts.keys import create_key
-from app.accounts.models import User, Workspace
+from app.accounts.models import User, Workspace, WorkspaceInvitation
+from app.accounts.rights import EDITOR, OWNER, VIEWER
 from app.accounts.workspaces import access_of
-from app.core.clock import now
-from app.core.database import begin_write
 from app.core.extensions import db
 from app.links.models import Link
+from app.notifications.models import SystemEmail
+from tests.accounts.test_workspaces import shared
 from tests.api.shape import problem
 from tests.clients import Api
 from tests.factories import Factory
 from tests.users import access_to
+from tests.writes import write
 
 PIXEL = {"type": "social_a", "name": "n", "pixel": "1"}
 
 
 @pytest.fixture
-def workspace(alice: User, session: Session) -> Workspace:
-    """Alice's, beside the one that she has alone. Its id is no user's."""
-    session.add(Workspace(id=5000, name="Shared"))
-    session.flush()
-    found = session.get_one(Workspace, 5000)
-    workspaces.add_member(found, alice, OWNER)
-    session.commit()
-    return found
+def workspace(alice: User) -> Workspace:
+    return shared(alice)
 
 
 @pytest.fixture
@@ -80,47 +77,6 @@ def test_rows_are_the_workspaces(api: Api, alice: User, bob: User, enter: Callab
     assert api.post("/links", {"url": "shared", "location_url": "https://example.com/"}).status_code == 409
 
 
-WRITES: list[tuple[str, str, dict[str, str], str]] = [
-    ("POST", "/links", {"location_url": "https://example.com/"}, "editor"),
-    ("POST", "/pixels", PIXEL, "editor"),
-    ("POST", "/projects", {"name": "p"}, "editor"),
-    ("POST", "/notification-handlers", {"name": "n", "type": "email", "email": "a@example.com"}, "editor"),
-    ("POST", "/domains", {"host": "go.example"}, "owner"),
-    ("POST", "/workspace", {"name": "New"}, "owner"),
-    ("POST", "/workspace/members", {"email": "z@example.com", "role": "viewer"}, "owner"),
-]
-
-
-@pytest.mark.parametrize("role", [OWNER, EDITOR, VIEWER])
-@pytest.mark.parametrize(("method", "path", "fields", "least"), WRITES, ids=[one[1] for one in WRITES])
-def test_who_may_write(
-    method: str,
-    path: str,
-    fields: dict[str, str],
-    least: str,
-    role: str,
-    bob: User,
-    enter: Callable[..., Api],
-) -> None:
-    answer = enter(bob, role).open(method, path, data=fields)
-    if [OWNER, EDITOR, VIEWER].index(role) <= [OWNER, EDITOR, VIEWER].index(least):
-        assert answer.status_code in {200, 201}
-    else:
-        problem(answer, 403)
-        assert answer.json["errors"][0]["code"] == "role"
-
-
-def test_a_viewer_sees_no_secret(alice: User, bob: User, enter: Callable[..., Api]) -> None:
-    sent = {"name": "n", "type": "webhook", "webhook": "https://example.com/hook"}
-    id_ = enter(alice).post("/notification-handlers", sent).json["data"]["id"]
-    shown = {
-        role: enter(user, role).get(f"/notification-handlers/{id_}").json["data"]["settings"]
-        for user, role in ((alice, OWNER), (bob, VIEWER))
-    }
-    assert shown[OWNER]["secret"].startswith("whsec_")
-    assert shown[VIEWER]["secret"] == "********"
-
-
 def test_rights_end_with_the_next_request(
     session: Session, bob: User, workspace: Workspace, enter: Callable[..., Api]
 ) -> None:
@@ -134,23 +90,6 @@ def test_rights_end_with_the_next_request(
     workspaces.remove_member(member)
     session.commit()
     problem(api.get("/pixels"), 401)
-
-
-def test_a_disabled_user_has_none(session: Session, bob: User, enter: Callable[..., Api]) -> None:
-    api = enter(bob, OWNER)
-    bob.disabled_datetime = now()
-    session.commit()
-    problem(api.get("/links"), 401)
-
-
-def test_an_admin_of_the_instance_sees_nothing(
-    bob: User, session: Session, make_api: Any, factory: Factory
-) -> None:
-    bob.is_admin = True
-    session.commit()
-    carol = factory.user("carol@example.com")
-    link = factory.link(carol, "hers")
-    problem(make_api(bob).get(f"/links/{link.id}"), 404)
 
 
 # --- the workspace and its members
@@ -198,18 +137,130 @@ def test_an_invitation(alice: User, bob: User, workspace: Workspace, enter: Call
     token = shown["url"].partition("?token=")[2]
     [listed] = api.get("/workspace/invitations").json["data"]
     assert listed == {name: value for name, value in shown.items() if name != "url"}
-    begin_write(db.session)
-    member_invitations.accept(token, bob)
-    db.session.commit()
+    write(member_invitations.accept, token, bob)
     assert access_to(bob, workspace.id) == Access(bob, workspace.id, EDITOR)
     assert api.get("/workspace/invitations").json["data"] == []
     problem(api.post("/workspace/members", {"email": bob.email, "role": "editor"}), 422)
 
 
-def test_an_invitation_is_withdrawn(alice: User, bob: User, enter: Callable[..., Api]) -> None:
-    api = enter(alice)
-    id_ = api.post("/workspace/members", {"email": "z@example.com", "role": "viewer"}).json["data"]["id"]
-    problem(enter(bob, EDITOR).get("/workspace/invitations"), 403)
-    problem(enter(bob, EDITOR).delete(f"/workspace/invitations/{id_}"), 403)
-    assert api.delete(f"/workspace/invitations/{id_}").status_code == 204
-    problem(api.get(f"/workspace/invitations/{id_}"), 404)
+WITH_MAIL = pytest.mark.settings(SMTP_URL="smtp://127.0.0.1:2525", BASE_URL="https://go.example")
+BOB = {"email": "new@example.com", "role": "editor"}
+
+
+def mails(session: Session) -> list[tuple[str, str, str]]:
+    """Address, title and text of each mail that waits, the oldest first."""
+    rows: list[Any] = list(session.scalars(select(SystemEmail).order_by(SystemEmail.id)))
+    return [(row.email, row.content["title"], row.content["text"]) for row in rows]
+
+
+def member_of(alice: User, user: User, role: str) -> int:
+    workspace = workspaces.memberships(alice)[0].workspace
+    id_ = workspaces.add_member(workspace, user, role).id
+    db.session.commit()
+    return id_
+
+
+def allowed(factory: Factory, client: FlaskClient, user: User) -> Api:
+    return Api(client, factory.key(user, changes_members=True)[1])
+
+
+@WITH_MAIL
+def test_a_key_without_it_reads_members_and_changes_none(
+    api: Api, alice: User, bob: User, session: Session
+) -> None:
+    member = member_of(alice, bob, VIEWER)
+    invitation, _ = member_invitations.invite(access_of(alice), "z@example.com", VIEWER)
+    session.commit()
+    for answer in (
+        api.post("/workspace/members", BOB),
+        api.post(f"/workspace/members/{member}", {"role": OWNER}),
+        api.delete(f"/workspace/members/{member}"),
+        api.delete(f"/workspace/invitations/{invitation.id}"),
+    ):
+        problem(answer, 403)
+        assert [one["code"] for one in answer.json["errors"]] == ["members_permission"]
+        assert "`members`" in answer.json["detail"]
+    assert [one["role"] for one in api.get("/workspace/members").json["data"]] == [OWNER, VIEWER]
+    assert [one["email"] for one in api.get("/workspace/invitations").json["data"]] == ["z@example.com"]
+    assert mails(session) == []
+    assert api.post("/workspace", {"name": "Renamed"}).status_code == 200, "the name is no member"
+
+
+@WITH_MAIL
+def test_every_owner_is_told_of_each_change(
+    alice: User, bob: User, session: Session, factory: Factory, client: FlaskClient
+) -> None:
+    carol = factory.user("carol@example.com", verified_email="carol@example.com", language="de")
+    member, other = member_of(alice, bob, EDITOR), member_of(alice, carol, OWNER)
+    api = allowed(factory, client, alice)
+    told: dict[str, list[tuple[str, str]]] = {}
+
+    def after(name: str, status: int, expected: int) -> None:
+        assert status == expected
+        told[name] = [(email, text) for email, _, text in mails(session) if email != BOB["email"]]
+        for row in session.scalars(select(SystemEmail)):
+            session.delete(row)
+        session.commit()
+
+    after("invited", api.post("/workspace/members", BOB).status_code, 201)
+    id_ = session.scalars(select(WorkspaceInvitation.id)).one()
+    after("revoked", api.delete(f"/workspace/invitations/{id_}").status_code, 204)
+    after("role", api.post(f"/workspace/members/{member}", {"role": OWNER}).status_code, 200)
+    after("same", api.post(f"/workspace/members/{member}", {"role": OWNER}).status_code, 200)
+    after("demoted", api.post(f"/workspace/members/{other}", {"role": VIEWER}).status_code, 200)
+    after("removed", api.delete(f"/workspace/members/{member}").status_code, 204)
+    assert {name: sorted(email for email, _ in found) for name, found in told.items()} == {
+        "invited": [alice.email, carol.email],
+        "revoked": [alice.email, carol.email],
+        "role": [alice.email, bob.email, carol.email],
+        "same": [],
+        "demoted": [alice.email, bob.email, carol.email],  # who is owner no more hears it, too
+        "removed": [alice.email, bob.email],
+    }
+    english, german = told["invited"]
+    assert english[1].startswith("new@example.com was invited to the workspace “alice@example.com”.")
+    assert "Role: Editor." in english[1]
+    assert "of alice@example.com" in english[1]
+    assert "Rolle: " in german[1]
+    assert "another role" in dict(told["role"])[alice.email]
+    assert "was removed" in dict(told["removed"])[alice.email]
+    assert "was revoked" in dict(told["revoked"])[alice.email]
+
+
+def test_without_a_mail_server_nothing_is_sent_and_nothing_fails(
+    alice: User, bob: User, session: Session, factory: Factory, client: FlaskClient
+) -> None:
+    member, api = member_of(alice, bob, EDITOR), allowed(factory, client, alice)
+    assert api.post("/workspace/members", BOB).status_code == 201
+    assert api.delete(f"/workspace/members/{member}").status_code == 204
+    assert mails(session) == []
+
+
+@WITH_MAIL
+def test_one_user_invites_so_many_a_day_by_whatever_key_and_workspace(
+    alice: User, bob: User, session: Session, client: FlaskClient, factory: Factory
+) -> None:
+    second = workspaces.create(alice, "Second")
+    session.commit()
+    apis = []
+    for workspace_id in (access_of(alice).workspace_id, second.id):
+        key = create_key(Access(alice, workspace_id, OWNER), "k", changes_members=True)[1]
+        session.commit()
+        apis.append(Api(client, key))
+    most = member_invitations.BY_USER.amount
+    for number in range(most - 1):
+        sent = {"email": f"stranger{number}@example.com", "role": VIEWER}
+        assert apis[number % 2].post("/workspace/members", sent).status_code == 201
+    again = {"email": "stranger0@example.com", "role": VIEWER}
+    assert apis[0].post("/workspace/members", again).status_code == 201, "the last one: sent again"
+    before = len(mails(session)), session.scalar(select(func.count()).select_from(WorkspaceInvitation))
+    for api in apis:
+        for email in ("stranger0@example.com", "one.more@example.com"):
+            answer = api.post("/workspace/members", {"email": email, "role": VIEWER})
+            problem(answer, 429)
+            assert answer.json["errors"][0]["code"] == "too_many_invitations"
+            assert 23 * 3600 < int(answer.headers["Retry-After"]) <= 24 * 3600
+    session.expire_all()
+    after = len(mails(session)), session.scalar(select(func.count()).select_from(WorkspaceInvitation))
+    assert after == before
+    assert allowed(factory, client, bob).post("/workspace/members", BOB).status_code == 201, "others may"

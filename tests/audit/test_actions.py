@@ -57,6 +57,7 @@ from tests.accounts.test_sign_in import sign_in
 from tests.dashboard.conftest import Desk, desk
 from tests.factories import PASSWORD, Factory
 from tests.users import create_user, set_password
+from tests.writes import write
 
 __all__ = ["desk"]
 NEW_PASSWORD = "another horse, battery and staple"
@@ -463,9 +464,7 @@ def test_by_the_operator(app: Flask, bob: User, session, monkeypatch: pytest.Mon
 
 def test_many_links_at_once_are_one_entry(desk: Desk, alice: User, make_link, session) -> None:
     ids = [make_link(alice).id for _ in range(7)]
-    begin_write(db.session)
-    links.delete_many(access_of(alice).workspace_id, ids)
-    session.commit()
+    write(links.delete_many, access_of(alice).workspace_id, ids)
     entry = session.scalars(sa.select(AuditEntry).where(AuditEntry.action == "link.deleted")).one()
     assert (entry.count, entry.object_id, entry.object_name) == (7, None, "")
 

@@ -22,9 +22,10 @@ class Desk:
     def __init__(self, client: FlaskClient, email: str) -> None:
         self.client, self.email = client, email
 
-    def sign_in(self) -> None:
+    def sign_in(self) -> Desk:
         data = {"csrf_token": self.token("/login"), "email": self.email, "password": PASSWORD}
         assert self.client.post("/login", data=data).status_code == 303
+        return self
 
     def get(self, path: str, **options: Any) -> TestResponse:
         return self.client.get(f"/dashboard{path}", **options)
@@ -41,6 +42,4 @@ class Desk:
 @pytest.fixture
 def desk(client: FlaskClient, alice: User) -> Desk:
     """The dashboard with alice signed in."""
-    desk = Desk(client, alice.email)
-    desk.sign_in()
-    return desk
+    return Desk(client, alice.email).sign_in()

@@ -1,4 +1,4 @@
-"""The palette's entries and the links that it finds."""
+"""What every page leads to: the palette, the look that a browser keeps, and addresses in notifications."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import re
 import pytest
 
 from app.accounts.models import User
-from app.dashboard.home import COMMANDS, MAX_LINKS
+from app.dashboard.palette import COMMANDS, MAX_LINKS
+from app.notifications.site import SiteUrls
 from tests.dashboard.conftest import Desk
 from tests.factories import Factory
 
@@ -35,10 +36,7 @@ def test_every_command_that_is_a_page_leads_to_one(desk: Desk) -> None:
     assert {path: desk.get(path).status_code for path in paths} == dict.fromkeys(paths, 200)
 
 
-@pytest.mark.databases
-def test_own_links_are_found_by_all_words(
-    desk: Desk, alice: User, bob: User, factory: Factory, database: str
-) -> None:
+def test_own_links_are_found_by_all_words(desk: Desk, alice: User, bob: User, factory: Factory) -> None:
     factory.link(alice, "spring", title="Sale <of> the year")
     factory.link(alice, "other", title="Sale")
     factory.link(bob, "secret", title="Sale of the year")
@@ -62,8 +60,50 @@ ASKED = {
 }
 
 
-@pytest.mark.parametrize(("text", "status"), ASKED.values(), ids=ASKED)
-def test_what_finds_nothing(desk: Desk, text: str, status: int) -> None:
-    answer = desk.get("/palette/links", query_string={"search": text})
-    assert answer.status_code == status
-    assert addresses(answer.text) == []
+def test_what_finds_nothing(desk: Desk) -> None:
+    for name, (text, status) in ASKED.items():
+        answer = desk.get("/palette/links", query_string={"search": text})
+        assert answer.status_code == status, name
+        assert addresses(answer.text) == [], name
+
+
+CHOICES = {
+    "theme, dark": ("theme", "dark", 'data-theme="dark"', ""),
+    "density, comfortable": ("density", "comfortable", 'data-density="comfortable"', "purple"),
+}
+
+
+@pytest.mark.parametrize(("field", "value", "mark", "other"), CHOICES.values(), ids=CHOICES)
+def test_a_choice_is_kept_and_taken_back(desk: Desk, field: str, value: str, mark: str, other: str) -> None:
+    assert mark not in desk.get("/links/").text
+    answer = desk.post(f"/{field}", {field: value, "back": "/dashboard/links/?search=x"})
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/dashboard/links/?search=x")
+    assert "Max-Age=31536000" in answer.headers["Set-Cookie"]
+    assert mark in desk.get("/links/").text
+    desk.post(f"/{field}", {field: other, "back": "/dashboard/links/"})
+    assert mark not in desk.get("/links/").text
+
+
+def test_back_is_a_page_of_ours(desk: Desk) -> None:
+    for field in ("theme", "density"):
+        for back in ("//evil.example/", "https://evil.example/", "/\\evil.example", "/a\nb", ""):
+            answer = desk.post(f"/{field}", {field: "dark", "back": back})
+            assert answer.headers["Location"] == "/dashboard/", (field, back)
+
+
+SITE = SiteUrls("", "")
+
+
+def test_every_address(desk, make_link, alice):
+    link = make_link(alice)
+    days = ("2026-11-16", "2026-11-22")
+    addresses = [
+        SITE.link_page(link.id),
+        SITE.handlers_page(),
+        SITE.statistics_page(None, *days),
+        SITE.statistics_page(link.id, *days),
+    ]
+    answers = [desk.client.get(address) for address in addresses]
+    assert [answer.status_code for answer in answers] == [200] * 4
+    for page in answers[2:]:
+        assert "2026-11-16" in page.text, "the days of the report are chosen there"

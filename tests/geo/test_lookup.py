@@ -13,7 +13,7 @@ import pytest
 
 from app.geo import lookup
 from app.geo import validate as geo_validate
-from app.geo.lookup import UNKNOWN, GeoDatabase, Location, database_path, place_in, place_of_country
+from app.geo.lookup import UNKNOWN, GeoDatabase, Location, place_in, place_of_country
 from app.geo.validate import Vetting
 from tests.geo.geo_files import ADDRESS, LONDON, NETWORK, write_geo_file
 from tests.server import wait_for
@@ -70,22 +70,6 @@ LAYOUTS: dict[str, tuple[Any, Location]] = {
 @pytest.mark.parametrize(("record", "expected"), LAYOUTS.values(), ids=LAYOUTS)
 def test_layouts(record: Any, expected: Location) -> None:
     assert place_in(record) == expected
-
-
-FILES = {
-    "MaxMind": ("GeoLite2-City", LONDON, IN_LONDON),
-    "DB-IP": ("DBIP-City-Lite", LONDON, IN_LONDON),
-    "IPinfo": ("ipinfo generic_lite", {"country": "Germany", "country_code": "DE"}, Location("EU", "DE")),
-}
-
-
-@pytest.mark.parametrize(("kind", "record", "expected"), FILES.values(), ids=FILES)
-def test_real_files(kind: str, record: dict[str, Any], expected: Location, tmp_path: Path) -> None:
-    places = GeoDatabase(write_geo_file(tmp_path / "geo.mmdb", {NETWORK: record}, kind=kind))
-    assert places.find(ADDRESS) == expected
-    assert places.find("8.8.8.8") == UNKNOWN
-    assert places.status.state == "ok"
-    assert places.status.kind == kind
 
 
 ADDRESSES = {
@@ -273,11 +257,6 @@ HEADERS = {
 @pytest.mark.parametrize(("code", "expected"), HEADERS.items(), ids=map(repr, HEADERS))
 def test_the_place_of_a_country(code: str, expected: Location) -> None:
     assert place_of_country(code) == expected
-
-
-def test_where_the_file_is(tmp_path: Path) -> None:
-    assert database_path(None, tmp_path) == tmp_path / "geo.mmdb"
-    assert database_path(Path("/srv/places.mmdb"), tmp_path) == Path("/srv/places.mmdb")
 
 
 # --- validated before it is read

@@ -1,14 +1,27 @@
-"""Texts of templates: each is a message, and what people typed never is one."""
+"""Texts of templates: each is a message, and what owners typed never is one, even where it reads like one."""
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from typing import Any
 
+import pytest
 from jinja2 import Environment, nodes
+from sqlalchemy import insert
 
+from app.accounts.workspaces import access_of
+from app.core.extensions import db
 from app.core.folders import ROOT
+from app.notifications.models import NotificationHandler
+from app.pixels.models import Pixel
+from app.projects.models import Project
+from scripts.catalogues import all_messages
+from tests.dashboard.conftest import Desk, desk
+
+__all__ = ["desk"]
 
 TEMPLATES = ROOT / "app" / "templates"
 ENVIRONMENT = Environment(extensions=["jinja2.ext.i18n"], autoescape=True)
@@ -100,3 +113,60 @@ def test_a_message_is_never_a_variable() -> None:
         for name, call, texts in messages
         if not all(isinstance(text, nodes.Const) for text in texts)
     ]
+
+
+MAX_NAME = 128
+BETWEEN_TAGS = re.compile(r">([^<>]+)<")
+
+
+def names() -> list[str]:
+    """Every message that a name can be: short enough, on one line. Of a plural, each form."""
+    texts = [text for text, _ in all_messages()]
+    forms = {form for text in texts for form in ((text,) if isinstance(text, str) else text)}
+    return sorted({" ".join(form.split()) for form in forms if len(form) <= MAX_NAME})
+
+
+def texts_of(page: str) -> set[str]:
+    return {" ".join(html.unescape(text).split()) for text in BETWEEN_TAGS.findall(page)}
+
+
+@pytest.fixture
+def german(desk: Desk, alice: Any) -> Desk:
+    alice.language = "de"
+    db.session.commit()
+    return desk
+
+
+ROWS: dict[str, tuple[type[Any], dict[str, Any]]] = {
+    "projects": (Project, {"color": "#4263eb"}),
+    "pixels": (Pixel, {"type": "social_a", "pixel": "123456789012345"}),
+    "handlers": (NotificationHandler, {"type": "email", "settings": {"email": "a@example.com"}}),
+}
+
+
+@pytest.mark.parametrize("kind", ROWS)
+def test_rows_named_after_every_message_keep_their_names(german: Desk, alice: Any, kind: str) -> None:
+    model, columns = ROWS[kind]
+    every = names()
+    assert len(every) > 1000
+    db.session.execute(
+        insert(model), [{**access_of(alice).row_columns, "name": name, **columns} for name in every]
+    )
+    db.session.commit()
+    shown: set[str] = set()
+    for page in range(1, len(every) // 250 + 2):
+        shown |= texts_of(german.get(f"/{kind}/?page={page}&results_per_page=250").text)
+    assert [name for name in every if name not in shown] == []
+    # and among the choices of a link
+    choices = texts_of(german.get("/links/new").text)
+    assert [name for name in every if name not in choices] == []
+
+
+def test_a_message_about_a_row_keeps_its_name(german: Desk) -> None:
+    """The name is a value of the message: `Clicks is saved.`, not `Klicks ist gespeichert.`"""
+    done = german.post("/projects/new", {"name": "Clicks", "color": "#4263eb"}, follow_redirects=True)
+    assert "Clicks ist angelegt." in html.unescape(done.text)
+    done = german.post(
+        "/projects/new", {"name": "%(name)s is saved.", "color": "#4263eb"}, follow_redirects=True
+    )
+    assert "%(name)s is saved. ist angelegt." in html.unescape(done.text)

@@ -33,8 +33,8 @@ from app.core.machine import machine_id
 from app.import_export import archives
 from app.import_export.models import Archive
 from tests.accounts.deletion.test_purging import furnish
-from tests.accounts.test_workspaces import write
 from tests.migrations import environ
+from tests.writes import write
 
 pytestmark = pytest.mark.databases
 SITE = "https://go.example"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import threading
 import unicodedata
 
 import pytest
@@ -13,14 +12,15 @@ from sqlalchemy import select
 
 from app.accounts.workspaces import access_of
 from app.core.clock import now
-from app.core.database import begin_write
 from app.core.errors import AliasTaken
 from app.core.extensions import db
 from app.input.parsers import Rejected
 from app.links import aliases, services
 from app.links.aliases import RANDOM_CHARACTERS, RANDOM_LENGTH, key_of, random_alias, read_alias
 from app.links.models import Alias, Link
-from app.web.paths import RESERVED, is_reserved
+from app.web.reserved_paths import RESERVED, is_reserved
+from tests.threads import at_once
+from tests.writes import write
 
 GOOD = {
     "letters": "foo",
@@ -162,22 +162,17 @@ def test_no_text_takes_long_to_refuse(text):
 
 
 def make(user, url="", **changes):
-    begin_write(db.session)
-    link = services.create(access_of(user), {"location_url": "https://example.com/", "url": url, **changes})
-    db.session.commit()
-    return link
+    return write(
+        services.create, access_of(user), {"location_url": "https://example.com/", "url": url, **changes}
+    )
 
 
 def change(link, **changes):
-    begin_write(db.session)
-    services.update(link, changes)
-    db.session.commit()
+    write(services.update, link, changes)
 
 
 def remove(link):
-    begin_write(db.session)
-    services.delete(link)
-    db.session.commit()
+    write(services.delete, link)
 
 
 def is_taken(user, url, **changes):
@@ -188,9 +183,6 @@ def is_taken(user, url, **changes):
         db.session.rollback()
         return True
     return False
-
-
-pytestmark = pytest.mark.databases
 
 
 @pytest.mark.parametrize(
@@ -219,6 +211,7 @@ def test_a_deleted_alias_is_free_for_all_after_thirty_days(alice, bob):
     assert is_taken(alice, "foo")
 
 
+@pytest.mark.databases
 def test_an_alias_given_up_is_held_too(alice, bob):
     link = make(alice, "foo")
     change(link, url="bar")
@@ -236,6 +229,7 @@ def test_a_change_of_case_is_no_new_claim(alice):
     assert db.session.get(Alias, (0, "foo")).link_id == link.id
 
 
+@pytest.mark.databases
 def test_a_failed_rename_changes_nothing(alice, bob):
     link = make(alice, "foo")
     make(bob, "bar")
@@ -251,21 +245,6 @@ def test_an_alias_whose_user_is_gone_for_good_is_free(alice, bob):
     db.session.delete(alice)
     db.session.commit()
     assert make(bob, "foo").url == "foo"
-
-
-@pytest.fixture
-def make_domain(session):
-    from app.domains.models import Domain
-
-    def make(user, host, **columns):
-        domain = Domain(
-            **access_of(user).row_columns, host=host, token="t", **{"is_verified": True, **columns}
-        )
-        session.add(domain)
-        session.commit()
-        return domain
-
-    return make
 
 
 def test_the_same_alias_on_two_domains(alice, bob, make_domain):
@@ -291,25 +270,19 @@ def test_an_empty_alias_draws_one(alice, monkeypatch):
     assert link.url == "later99"
 
 
+@pytest.mark.databases
 def test_of_many_at_once_one_gets_it(app, alice):
     """Each in a thread and with a connection of its own, as concurrent requests have."""
-    user_id, taken, made = alice.id, [], []
-    start = threading.Barrier(6)
 
-    def ask():
+    def ask(user_id):
         with app.app_context():
-            user = db.session.get(type(alice), user_id)
-            start.wait(90)
             try:
-                made.append(make(user, "foo").id)
+                return make(db.session.get(type(alice), user_id), "foo").id
             except AliasTaken:
-                taken.append(1)
+                return 0
 
+    user_id = alice.id
     db.session.commit()
-    threads = [threading.Thread(target=ask) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(90)
-    assert (len(made), len(taken)) == (1, 5)
-    assert [link.id for link in db.session.scalars(select(Link))] == made
+    *taken, made = sorted(at_once(ask, [user_id] * 6))
+    assert taken == [0] * 5
+    assert db.session.scalars(select(Link.id)).all() == [made]

@@ -147,7 +147,6 @@ def test_another_destination_begins_anew(session, watched):
     assert come(session, None) == [], "nothing has recovered: it is another one"
 
 
-@pytest.mark.databases
 @pytest.mark.parametrize("why", ["owner", "link", "handler", "scheme"])
 def test_who_does_not_want_it_or_has_nobody_to_be_told_is_left_alone(session, watched, why):
     assert len(enrolled(session)) == 1
@@ -221,7 +220,6 @@ def watch(session, make_link, make_handler):
     return make
 
 
-@pytest.mark.databases
 @pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
 @pytest.mark.parametrize(
     "what", ["an odd answer", "an odd address", "a fault of ours", "a fault when it is written down"]

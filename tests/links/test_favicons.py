@@ -71,7 +71,6 @@ def test_each_site_of_an_owner_once(session, alice, bob):
     ]
 
 
-@pytest.mark.databases
 def test_each_way_to_a_destination(session, alice):
     services.create(access_of(alice), {"location_url": "https://created.example/"})
     bulk_create.create_each(access_of(alice), [{"location_url": "https://imported.example/", "url": "x"}])

@@ -15,6 +15,8 @@ from app.core.database import begin_write
 from app.core.errors import AliasTaken, NotFound
 from app.core.extensions import db
 from app.links import previous_uploads, services
+from app.links.earlier_versions import as_sent
+from app.links.forms import LinkForm
 from app.links.history import MAX_CHANGES, history_of
 from app.links.models import Link
 from app.links.removal import erase
@@ -22,16 +24,9 @@ from app.links.uploads import Picture
 from app.pixels import services as pixels
 from app.projects.models import Project
 from tests import pictures
+from tests.writes import write
 
-pytestmark = pytest.mark.databases
 TO, ELSEWHERE = "https://example.com/", "https://example.org/"
-
-
-def write(service: Any, *arguments: Any) -> Any:
-    begin_write(db.session)
-    found = service(*arguments)
-    db.session.commit()
-    return found
 
 
 def make(user: Any, **changes: Any) -> Link:
@@ -61,11 +56,10 @@ def test_nothing_is_told_of_a_change_to_nothing(alice: Any) -> None:
     assert len(told(link)) == 1
 
 
-def test_back_to_an_older_state(alice: Any, make_pixel: Any, make_handler: Any) -> None:
+@pytest.mark.databases
+def test_back_to_an_older_state(alice: Any, make_pixel: Any, make_handler: Any, make_project: Any) -> None:
     pixel, gone, handler = make_pixel(alice), make_pixel(alice), make_handler(alice)
-    project = Project(**access_of(alice).row_columns, name="p")
-    db.session.add(project)
-    db.session.commit()
+    project = make_project(alice)
     dates = {"start_date": now(), "end_date": now() + dt.timedelta(days=1)}
     first = {
         "schedule": True, **dates, "tags": ["a", "b"], "pixels_ids": [pixel.id, gone.id], "title": "first",
@@ -111,6 +105,7 @@ def content(name: str | None) -> bytes | None:
     return name and pictures.content(name)
 
 
+@pytest.mark.databases
 def test_a_picture_comes_back(alice: Any) -> None:
     link = make(alice, cloaking_opengraph=Picture(b"first", "png"), cloaking_favicon=Picture(b"icon", "png"))
     first, icon = link.cloaking_opengraph, link.cloaking_favicon
@@ -174,3 +169,51 @@ def test_it_goes_along_into_the_trash_and_back(alice: Any) -> None:
     batch = write(services.delete, link)
     link = write(lambda: services.restore(trash.find_batch(access_of(alice).workspace_id, batch)[0]))
     assert [kind for kind, _ in told(link)] == ["restored", "deleted", "created"]
+
+
+TO = "https://example.com/"
+MOMENT = dt.datetime(2026, 3, 1, 12, 30, tzinfo=dt.UTC)
+VERSIONS: dict[str, dict[str, Any]] = {
+    "texts": {"title": "T, with a comma", "notes": "two\nlines", "utm_source": None, "location_url": TO},
+    "an alias": {"url": "Straße"},
+    "flags": {"is_enabled": False, "cloaking_is_enabled": True, "sensitive_content": False},
+    "numbers": {"clicks_limit": 5, "http_status_code": 301},
+    "no limit": {"clicks_limit": None},
+    "tags": {"tags": ["b", "a,b"]},
+    "no tags": {"tags": []},
+    "a schedule": {"schedule": True, "start_date": MOMENT, "end_date": MOMENT + dt.timedelta(days=1)},
+    "no schedule": {"schedule": False, "start_date": None, "end_date": None},
+    "targeting": {"targeting_type": "country_code", "targeting": [["DE", TO], ["FR", f"{TO}fr"]]},
+    "targeting without lines": {"targeting_type": "rotation", "targeting": []},
+    "no targeting": {"targeting_type": None, "targeting": []},
+}
+
+
+def test_the_form_reads_what_was_recorded(make_link: Any, alice: Any) -> None:
+    for name, version in VERSIONS.items():
+        link = make_link(alice, targeting_type="device_type", targeting=[["mobile", TO]])
+        form = LinkForm(as_sent(link, version), owner=access_of(alice), stored=link)
+        form.require_valid()
+        assert form.changes == version, name
+
+
+def test_lines_of_the_type_that_stays(make_link: Any, alice: Any) -> None:
+    link = make_link(alice, targeting_type="device_type", targeting=[["mobile", TO]])
+    for lines in ([["tablet", TO]], []):
+        form = LinkForm(as_sent(link, {"targeting": lines}), owner=access_of(alice), stored=link)
+        form.require_valid()
+        assert form.changes["targeting"] == lines
+
+
+def test_rows_that_it_names(
+    make_link: Any, make_pixel: Any, make_handler: Any, make_project: Any, alice: Any
+) -> None:
+    changes = {
+        "pixels_ids": [make_pixel(alice).id, make_pixel(alice).id],
+        "email_reports": [make_handler(alice).id],
+        "project_id": make_project(alice).id,
+        "domain_id": None,
+    }
+    form = LinkForm(as_sent(make_link(alice), changes), owner=access_of(alice), stored=make_link(alice))
+    form.require_valid()
+    assert form.changes == changes

@@ -1,31 +1,36 @@
-"""The list of links: its filters, search and orders."""
+"""The list of links: its filters, search and orders, how SQLite reads it, and the copies of clicks by which it is ordered."""
 
 from __future__ import annotations
 
 import datetime as dt
 import unicodedata
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
 from alembic import command
+from sqlalchemy.orm import Session, scoped_session
 
-from app.accounts.models import Workspace
+from app.accounts.models import User, Workspace
 from app.accounts.workspaces import access_of
+from app.analytics.models import Counter
 from app.core.clock import now
-from app.core.database import begin_write
+from app.core.config import Settings
+from app.core.database import prepare_engine
 from app.core.errors import Invalid
-from app.domains.models import Domain
+from app.dashboard.links import filters as dashboard_filters
 from app.input.listing import find_page
-from app.links import removal, services
+from app.links import clicks, removal, services
+from app.links.clicks import ClickCopies
 from app.links.lists import LISTING
 from app.links.models import LimitCounter, link_clicks, link_pixel
-from app.projects.models import Project
 from app.trash.services import find_batch
 from tests.click_counts import store_clicks
+from tests.factories import Factory
 from tests.migrations import alembic_config
-
-pytestmark = pytest.mark.databases
+from tests.writes import write
 
 
 def utc(*parts):
@@ -33,11 +38,9 @@ def utc(*parts):
 
 
 @pytest.fixture
-def links(session, alice, bob, make_link, make_pixel):
-    project = Project(**access_of(alice).row_columns, name="p")
-    domain = Domain(**access_of(alice).row_columns, host="a.example", is_verified=True, token="t")
-    session.add_all([project, domain])
-    session.commit()
+def links(session, alice, bob, make_link, make_pixel, make_domain, make_project):
+    project = make_project(alice)
+    domain = make_domain(alice, "a.example")
     pixel = make_pixel(alice)
     rows = {
         "a": make_link(alice, "Alpha", title="100% off_sale", datetime=utc(2026, 1, 1, 12), tags=("red",)),
@@ -103,28 +106,32 @@ QUESTIONS = [
 ]
 
 
+@pytest.mark.databases
 def test_filters_and_orders(links, alice):
     found = [(parameters, asked(links, alice, **parameters)) for parameters, _ in QUESTIONS]
     assert found == QUESTIONS
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("search_by", "notes"), ("type", "biolink"), ("is_enabled", "maybe"), ("project_id", "x"), ("project_id", "-1"),
-     ("domain_id", "1.0"), ("pixel_id", str(2**63)), ("datetime_start", "2026-02-30"), ("datetime_end", "soon"),
-     ("order_by", "title"), ("order_by", "links.id; --"), ("order_type", "up"), ("results_per_page", "11"), ("page", "0")],
-)  # fmt: skip
-def test_what_cannot_be_asked(alice, name, value):
-    with pytest.raises(Invalid) as caught:
-        find_page(LISTING, access_of(alice).workspace_id, {name: value})
-    assert [problem.field for problem in caught.value.errors] == [name]
+WRONG = [("search_by", "notes"), ("type", "biolink"), ("is_enabled", "maybe"), ("project_id", "x"), ("project_id", "-1"),
+("domain_id", "1.0"), ("pixel_id", str(2**63)), ("datetime_start", "2026-02-30"), ("datetime_end", "soon"),
+("order_by", "title"), ("order_by", "links.id; --"), ("order_type", "up"), ("results_per_page", "11"), ("page", "0")]  # fmt: skip
 
 
+@pytest.mark.databases
+def test_what_cannot_be_asked(alice):
+    for name, value in WRONG:
+        with pytest.raises(Invalid) as caught:
+            find_page(LISTING, access_of(alice).workspace_id, {name: value})
+        assert [problem.field for problem in caught.value.errors] == [name], (name, value)
+
+
+@pytest.mark.databases
 def test_what_many_links_have_is_read_in_the_order_of_the_list(links, alice, monkeypatch):
     monkeypatch.setattr("app.links.lists.MAX_CANDIDATES", 0)
     assert asked(links, alice, search="alpha") == "ac"
 
 
+@pytest.mark.databases
 def test_a_search_that_takes_too_long(alice, monkeypatch):
     @contextmanager
     def end(_session, _seconds):
@@ -137,13 +144,12 @@ def test_a_search_that_takes_too_long(alice, monkeypatch):
     assert [(one.field, one.code) for one in caught.value.errors] == [("search", "too_slow")]
 
 
+@pytest.mark.databases
 def test_the_index_follows_its_links(session, settings, links, alice):
     """Also those that are changed, deleted, restored, and deleted with their workspace."""
     workspace_id = access_of(alice).workspace_id
     store_clicks(settings, {links["a"].id: 3})
-    begin_write(session)
-    batch = removal.delete(links["a"])
-    session.commit()
+    batch = write(removal.delete, links["a"])
     assert asked(links, alice, search="off_sale") == ""
     assert asked(links, alice, search="alpha") == "c"
     removal.restore(find_batch(workspace_id, batch)[0])
@@ -164,13 +170,12 @@ def test_copies_follow_their_links(session, links, alice, monkeypatch):
     """A list along the index of clicks is filtered by copies of what lists filter by."""
     monkeypatch.setattr("app.input.listing.MAX_SORTED", 0)
     assert asked(links, alice, order_by="clicks", is_enabled="1") == "ab"
-    begin_write(session)
-    services.update(links["b"], {"is_enabled": False})
-    session.commit()
+    write(services.update, links["b"], {"is_enabled": False})
     assert asked(links, alice, order_by="clicks", is_enabled="1") == "a"
     assert asked(links, alice, order_by="clicks", is_enabled="0") == "bc"
 
 
+@pytest.mark.databases
 def test_links_of_before_are_listed(session, settings, links, alice):
     """The migration that makes the index and the copies of clicks fills them."""
     a, b, c = (links[name].id for name in "abc")
@@ -183,6 +188,7 @@ def test_links_of_before_are_listed(session, settings, links, alice):
         assert [row.id for row in find_page(LISTING, workspace_id, params).rows] == wanted
 
 
+@pytest.mark.databases
 def test_by_clicks(settings, session, links, alice):
     """Those that came through the journal, and those that a limit counts."""
     store_clicks(settings, {links["b"].id: 7, links["a"].id: 30})
@@ -191,21 +197,26 @@ def test_by_clicks(settings, session, links, alice):
     session.add(LimitCounter(link_id=links["b"].id, clicks=5))
     session.commit()
     counter = session.get_one(LimitCounter, links["b"].id)
-    for clicks, found in ((22, "cba"), (24, "cab")):
-        counter.clicks = clicks
+    for number, found in ((22, "cba"), (24, "cab")):
+        counter.clicks = number
         session.commit()
         assert asked(links, alice, order_by="clicks") == found
 
 
-@pytest.mark.parametrize("how", ["ASC", "DESC"])
-@pytest.mark.parametrize(
-    "filters", [{}, {"is_enabled": "1"}, {"search": "title"}], ids=["all", "on", "of a text"]
-)
-@pytest.mark.parametrize(
-    ("order", "most_sorted"), [*((order, 1000) for order in sorted(LISTING.orders)), ("clicks", 0)]
-)
+# each pair of: the order's way, whether there is a filter, and whether rows are read along the index or sorted
+PAGED = [
+    ("ASC", {}, 0),
+    ("DESC", {"is_enabled": "1"}, 0),
+    ("ASC", {"is_enabled": "1"}, 1000),
+    ("DESC", {}, 1000),
+    ("ASC", {"search": "title"}, 0),
+]
+
+
+@pytest.mark.databases
+@pytest.mark.parametrize(("how", "filters", "most_sorted"), PAGED)
 def test_pages_hold_each_row_once_in_one_order(
-    settings, session, alice, make_link, filters, order, how, most_sorted, monkeypatch
+    settings, session, alice, make_link, filters, how, most_sorted, monkeypatch
 ):
     """Also those of the second half, which are read from the end; many rows are alike."""
     monkeypatch.setattr("app.input.listing.MAX_SORTED", most_sorted)
@@ -220,16 +231,162 @@ def test_pages_hold_each_row_once_in_one_order(
         )
     store_clicks(settings, {number: number % 4 + 1 for number in range(1, 30, 2)})
     session.rollback()
-    asked_for = {**filters, "order_by": order, "order_type": how}
 
-    def ids(size, page):
-        found = find_page(
-            LISTING,
-            access_of(alice).workspace_id,
-            {**asked_for, "results_per_page": str(size), "page": str(page)},
-        )
-        return [row.id for row in found.rows]
+    def ids(order, size, page):
+        asked_for = {**filters, "order_by": order, "order_type": how}
+        asked_for |= {"results_per_page": str(size), "page": str(page)}
+        return [row.id for row in find_page(LISTING, access_of(alice).workspace_id, asked_for).rows]
 
-    whole = ids(50, 1)
-    assert len(whole) == (36 if "is_enabled" in filters else 37)
-    assert [ids(10, page) for page in range(1, 6)] == [whole[10 * n : 10 * n + 10] for n in range(5)]
+    for order in LISTING.orders:
+        whole = ids(order, 50, 1)
+        assert len(whole) == (36 if "is_enabled" in filters else 37), order
+        pages = [ids(order, 10, page) for page in range(1, 6)]
+        assert pages == [whole[10 * n : 10 * n + 10] for n in range(5)], order
+
+
+URLS, DATES, CHANGES, IDS = (
+    f"SEARCH link USING COVERING INDEX ix_link_by_{name} (workspace_id=?"
+    for name in ("url", "datetime", "last_datetime", "id")
+)
+SINCE, UNTIL = (DATES.replace("=?", f"=? AND datetime{sign}?") for sign in "><")
+CLICKS = "SEARCH link_clicks USING COVERING INDEX ix_link_clicks_by_clicks (workspace_id=?"
+PASSWORD = "SEARCH link USING INDEX ix_link_password (workspace_id=?"
+SEARCH = "SEARCH link USING INDEX ix_link_by_id (workspace_id=? AND id=?"
+# what is asked for, how links are counted, and how those of a page are found
+PLANS: Mapping[str, tuple[dict[str, str], str, str]] = {
+    "nothing": ({}, IDS, IDS),
+    "a type": ({"type": "link"}, IDS, IDS),
+    "by id": ({"order_by": "link_id"}, IDS, IDS),
+    "by name": ({"order_by": "url"}, IDS, URLS),
+    "by date": ({"order_by": "datetime"}, IDS, DATES),
+    "by last change": ({"order_by": "last_datetime"}, IDS, CHANGES),
+    "by clicks": ({"order_by": "clicks"}, IDS, CLICKS),
+    "no project": ({"project_id": "0"}, IDS, IDS),
+    "no domain": ({"domain_id": "0"}, IDS, IDS),
+    "made since": ({"datetime_start": "2026-01-01"}, SINCE, IDS),
+    "made until": ({"datetime_end": "9999-01-01", "project_id": "0"}, UNTIL, IDS),
+    "active": ({"state": "active"}, IDS, IDS),
+    "off": ({"state": "off"}, IDS, IDS),
+    "targeted": ({"rule": "targeting"}, IDS, IDS),
+    "cloaked": ({"rule": "cloaking"}, IDS, IDS),
+    "with a password": ({"rule": "password"}, PASSWORD, PASSWORD),
+    "by name, without a project": ({"project_id": "0", "order_by": "url"}, IDS, URLS),
+    "by last change, of active ones": ({"state": "active", "order_by": "last_datetime"}, IDS, CHANGES),
+    "a search": ({"search": "one"}, SEARCH, SEARCH),
+}
+
+
+@pytest.mark.parametrize("order_type", ["ASC", "DESC"])
+def test_plans(order_type: str, alice: User, factory: Factory, session: scoped_session[Session]) -> None:
+    rules = {"password_hash": "$argon2id$", "cloaking_is_enabled": True}
+    factory.link(alice, "one", targeting_type="rotation", **rules)
+    factory.link(alice, "off", is_enabled=False, **rules)
+    session.commit()
+    workspace_id = access_of(alice).workspace_id
+    for name, (params, of_count, of_page) in PLANS.items():
+        asked = asked_by(session, workspace_id, {**params, "order_type": order_type})
+        counts = [
+            one
+            for one in asked
+            if "count(*)" in one[0] and "FROM link_search" not in one[0].partition("WHERE")[0]
+        ]
+        pages = [one for one in asked if "count(*)" not in one[0] and "LIMIT" in one[0]]
+        plans = [plan_of(session.connection(), statements[-1]) for statements in (counts, pages)]
+        assert plans == [of_count + plans[0][len(of_count) :], of_page + plans[1][len(of_page) :]], name
+
+
+def asked_by(
+    session: scoped_session[Session], workspace_id: int, params: dict[str, str]
+) -> list[tuple[str, Any]]:
+    """The statements that find a page, with their values."""
+    asked: list[tuple[str, Any]] = []
+
+    def listen(_connection: Any, _cursor: Any, statement: str, values: Any, *_more: Any) -> None:
+        asked.append((statement, values))
+
+    connection = session.connection()
+    sa.event.listen(connection, "before_cursor_execute", listen)
+    find_page(dashboard_filters.LISTING, workspace_id, params)
+    sa.event.remove(connection, "before_cursor_execute", listen)
+    return asked
+
+
+def plan_of(connection: sa.Connection, asked: tuple[str, Any]) -> str:
+    """How a statement begins to read, in SQLite's words."""
+    plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {asked[0]}", asked[1])
+    return str(plan.first()[3])  # type: ignore[index]
+
+
+@pytest.fixture
+def engine(settings: Settings) -> Iterator[sa.Engine]:
+    engine = sa.create_engine(settings.database_url)
+    prepare_engine(engine, settings, clicks_mode="rw")
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def ids(alice: User, factory: Factory) -> list[int]:
+    return [factory.link(alice).id for _ in range(5)]
+
+
+def count(engine: sa.Engine, counted: dict[int, int]) -> None:
+    with engine.begin() as connection:
+        rows = [{"link_id": id_, "clicks": number} for id_, number in counted.items()]
+        connection.execute(sa.delete(Counter))
+        connection.execute(sa.insert(Counter), rows)
+
+
+def copied(session: scoped_session[Session]) -> list[int]:
+    session.rollback()
+    return list(session.scalars(sa.select(link_clicks.c.clicks).order_by(link_clicks.c.link_id)))
+
+
+@pytest.mark.databases
+def test_late_copies(
+    engine: sa.Engine, ids: list[int], session: scoped_session[Session], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All are looked at in the beginning, then those that were clicked; a link that is gone has none."""
+    monkeypatch.setattr(clicks, "LOOKED_AT", 2)
+    session.add(LimitCounter(link_id=ids[1], clicks=5))
+    session.commit()
+    count(engine, {ids[0]: 3, ids[1]: 2, ids[4]: 1, 999: 7})
+    copies, steps = ClickCopies(engine), 1
+    while copies.step():
+        steps += 1
+    assert (steps, copied(session)) == (4, [3, 7, 0, 0, 1])
+    count(engine, {ids[0]: 4, ids[1]: 9, ids[2]: 6})
+    copies.add([ids[0], ids[2], 999])
+    assert (copies.step(), copied(session)) == (False, [4, 7, 6, 0, 1])
+    assert not copies.step()
+
+
+@pytest.mark.databases
+def test_a_copy_that_was_overtaken_changes_nothing(
+    engine: sa.Engine, ids: list[int], session: scoped_session[Session]
+) -> None:
+    count(engine, {ids[0]: 3})
+    clicks.copy_clicks(session, ids)
+    session.commit()
+    count(engine, {ids[0]: 2})
+    clicks.copy_clicks(session, ids)
+    session.commit()
+    assert copied(session) == [3, 0, 0, 0, 0]
+
+
+@pytest.mark.databases
+def test_more_than_are_kept_in_memory(
+    engine: sa.Engine, ids: list[int], session: scoped_session[Session], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clicks, "MAX_LATE", 2)
+    monkeypatch.setattr(clicks, "MAX_COPIED", 1)
+    copies = ClickCopies(engine)
+    while copies.step():
+        pass
+    count(engine, dict.fromkeys(ids, 8))
+    copies.add(ids[:2])
+    assert (copies.step(), copied(session)) == (True, [8, 0, 0, 0, 0])
+    copies.add(ids[2:])
+    while copies.step():
+        pass
+    assert (copies.late, copied(session)) == (set(), [8] * 5)

@@ -162,9 +162,8 @@ def test_a_huge_picture_inside_an_icon_is_refused(size, small_helper):
     assert caught.value.args[0].code == "too_many_pixels"
 
 
-@pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF", "WEBP"])
-def test_a_picture_of_over_twenty_megapixels_says_so(api, alice, make_link, kind):
-    content = picture(kind, size=(5_001, 4_000))
+def test_a_picture_of_over_twenty_megapixels_says_so(api, alice, make_link):
+    content = picture("GIF", size=(5_001, 4_000))
     answer = api.post(f"/links/{make_link(alice).id}", {"cloaking_opengraph": (io.BytesIO(content), "x")})
     (entry,) = problem(answer, 422)
     assert entry["title"] == "This picture may have at most 20 megapixels."

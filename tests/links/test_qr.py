@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from itertools import cycle
 from typing import Any
 
 import pytest
@@ -57,8 +58,7 @@ LOOKS = {
 }
 
 
-@pytest.mark.parametrize("name", LOOKS)
-@pytest.mark.parametrize("text", [SHORT, LONG])
+@pytest.mark.parametrize(("name", "text"), [*zip(LOOKS, cycle([SHORT, LONG]), strict=False)])
 def test_each_look_is_read_back(name: str, text: str) -> None:
     look = LOOKS[name]
     drawing = draw(text, look)
@@ -69,8 +69,7 @@ def test_each_look_is_read_back(name: str, text: str) -> None:
         assert colors == {Image.new("RGB", (1, 1), one).getpixel((0, 0)) for one in (look.dark, look.light)}
 
 
-@pytest.mark.parametrize("size", [256, 512, 2048])
-@pytest.mark.parametrize("text", [SHORT, LONG])
+@pytest.mark.parametrize(("size", "text"), [(256, SHORT), (512, LONG), (2048, SHORT)])
 def test_with_a_logo(size: int, text: str) -> None:
     content = render_png(draw(text, Look(size=size, logo=logo())))
     image = opened(content).convert("RGB")
@@ -132,8 +131,7 @@ def test_the_page_draws_what_was_chosen(client: Any, alice: Any, make_link: Any)
 
     from tests.dashboard.conftest import HTMX, Desk
 
-    desk = Desk(client, alice.email)
-    desk.sign_in()
+    desk = Desk(client, alice.email).sign_in()
     link = make_link(alice, "abc")
     path = f"/links/{link.id}/qr"
     assert "data:image/png;base64," in desk.get(path).text

@@ -4,35 +4,29 @@ from __future__ import annotations
 
 import datetime as dt
 import threading
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy import inspect, select
+from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
 from app.accounts.workspaces import access_of
 from app.core.clock import now
-from app.core.database import begin_write
 from app.core.errors import Invalid, NotFound
 from app.core.extensions import db
 from app.domains.models import Domain
 from app.input.data import RequestData
 from app.links import services
 from app.links.forms import LinkForm
+from app.links.insertion import insert_links
 from app.links.models import Alias, Link, LinkTag, PlanChange, link_pixel
 from app.pixels import services as pixel_services
 from app.projects.models import Project
+from tests.writes import write
 
-pytestmark = pytest.mark.databases
 TO = "https://example.com/"
-
-
-def write(service, *arguments):
-    begin_write(db.session)
-    found = service(*arguments)
-    db.session.commit()
-    return found
 
 
 def make(user, **changes):
@@ -58,12 +52,11 @@ def counts():
     return [db.session.scalar(select(sa.func.count()).select_from(table)) for table in tables]
 
 
-def test_everything(alice, make_pixel, make_handler):
+@pytest.mark.databases
+def test_everything(alice, make_pixel, make_handler, make_domain, make_project):
     pixels, handlers = [make_pixel(alice), make_pixel(alice)], [make_handler(alice)]
-    project = Project(**access_of(alice).row_columns, name="p")
-    domain = Domain(**access_of(alice).row_columns, host="a.example", is_verified=True, token="t")
-    db.session.add_all([project, domain])
-    db.session.commit()
+    project = make_project(alice)
+    domain = make_domain(alice, "a.example")
     columns = {
         "project_id": project.id, "domain_id": domain.id, "is_enabled": False, "title": "t", "notes": "n",
         "schedule": True, "start_date": now(), "end_date": now() + dt.timedelta(days=1), "clicks_limit": 5,
@@ -92,6 +85,7 @@ def test_an_update_changes_nothing_else(alice, make_pixel):
     assert plans() == [(0, "foo")]
 
 
+@pytest.mark.databases
 def test_tags_in_another_order(alice):
     link = make(alice, tags=["a", "b", "c"])
     update(link, tags=["c", "d", "a"])
@@ -101,10 +95,8 @@ def test_tags_in_another_order(alice):
     assert link.tag_rows == []
 
 
-def test_both_places_are_planned_anew(alice):
-    domain = Domain(**access_of(alice).row_columns, host="a.example", is_verified=True, token="t")
-    db.session.add(domain)
-    db.session.commit()
+def test_both_places_are_planned_anew(alice, make_domain):
+    domain = make_domain(alice, "a.example")
     link = make(alice, url="Foo")
     plans()
     update(link, url="Bar")
@@ -122,13 +114,6 @@ def test_each_new_password_raises_its_version(alice):
                             ({"password_hash": None}, 3), ({"password_hash": "$1"}, 4)):  # fmt: skip
         update(link, **change)
         assert link.password_version == version
-
-
-def test_delete(alice, make_pixel, make_handler):
-    link = make(alice, tags=["a"], pixels_ids=[make_pixel(alice).id], email_reports=[make_handler(alice).id])
-    write(services.delete, link)
-    assert counts() == [0, 1, 0]
-    assert db.session.scalar(select(sa.func.count()).select_from(link_pixel)) == 0
 
 
 # --- many
@@ -185,6 +170,7 @@ def checked(alice, *pairs, stored=None):
 ATTACHED = ["pixels_ids", "email_reports", "project_id", "domain_id"]
 
 
+@pytest.mark.databases
 @pytest.mark.parametrize("field", ATTACHED)
 def test_what_was_deleted_meanwhile_is_named(app, alice, make_pixel, make_handler, field):
     rows = {
@@ -209,10 +195,8 @@ def test_what_was_deleted_meanwhile_is_named(app, alice, make_pixel, make_handle
         make(alice, **changes)
 
 
-def test_a_domain_switched_off_meanwhile(app, alice):
-    domain = Domain(**access_of(alice).row_columns, host="a.example", is_verified=True, token="t")
-    db.session.add(domain)
-    db.session.commit()
+def test_a_domain_switched_off_meanwhile(app, alice, make_domain):
+    domain = make_domain(alice, "a.example")
     changes = checked(alice, ("location_url", TO), ("domain_id", str(domain.id)))
     elsewhere(app, sa.update(Domain).values(is_enabled=False))
     with pytest.raises(Invalid) as caught:
@@ -220,6 +204,7 @@ def test_a_domain_switched_off_meanwhile(app, alice):
     assert [one.field for one in caught.value.errors] == ["domain_id"]
 
 
+@pytest.mark.databases
 @pytest.mark.parametrize("service", [lambda link: services.update(link, {"title": "x"}), services.delete])
 def test_a_link_deleted_meanwhile_is_not_there(app, alice, service):
     link = make(alice)
@@ -254,6 +239,7 @@ def test_pairs_and_their_type_stay_together(app, alice):
     assert (link.targeting_type, link.targeting) == ("country_code", [["FR", TO]])
 
 
+@pytest.mark.databases
 def test_deleting_a_pixel_while_links_take_it_on(app, alice, make_pixel):
     """Whichever comes first: the link has no deleted pixel, and there is no database error."""
     user_id, pixel_ids = alice.id, [make_pixel(alice).id for _ in range(8)]
@@ -296,3 +282,77 @@ def test_a_pixel_that_changes_has_its_links_planned_anew(alice, make_pixel):
     assert sorted(plans()) == [(0, "bar"), (0, "foo")]
     write(pixel_services.delete, other)
     assert plans() == [(0, "bar")]
+
+
+NOW = dt.datetime(2026, 11, 26, 3, tzinfo=dt.UTC)
+GIVEN: dict[str, dict[str, Any]] = {
+    "a destination alone": {},
+    "values that are searched": {"title": "Straße", "notes": "Ä line\nand another"},
+    "values that are not the defaults": {
+        "is_enabled": False,
+        "schedule": True,
+        "start_date": NOW,
+        "start_due": NOW,
+        "clicks_limit": 5,
+        "clicks_limit_confirmation_is_enabled": True,
+        "http_status_code": 308,
+        "targeting_type": "country_code",
+        "targeting": [["DE", "https://example.com/de"]],
+        "last_datetime": NOW,
+        "password_version": 1,
+    },
+    "nothing where there is a default": dict.fromkeys(
+        ["type", "is_enabled", "http_status_code", "datetime", "password_version"]
+    ),
+}
+
+
+def row_of(session: scoped_session[Session], id_: int) -> dict[str, Any]:
+    table = Link.__table__
+    return dict(session.execute(select(*table.c).where(table.c.id == id_)).one()._mapping)
+
+
+@pytest.mark.databases
+@pytest.mark.parametrize("given", GIVEN.values(), ids=GIVEN)
+def test_the_rows_are_those_of_the_orm(
+    given: dict[str, Any], alice: User, session: scoped_session[Session]
+) -> None:
+    columns = {**access_of(alice).row_columns, "url": "Äbc", "location_url": "https://example.com/", **given}
+    one, other = Link(**columns), Link(**columns)
+    session.add(one)
+    session.flush()
+    insert_links([other])
+    first, second = row_of(session, one.id), row_of(session, other.id)
+    assert {**second, "id": first["id"], "datetime": first["datetime"]} == first
+    assert abs(second["datetime"] - first["datetime"]) < dt.timedelta(minutes=5)
+
+
+@pytest.mark.databases
+def test_the_objects_are_stored_rows(alice: User, session: scoped_session[Session]) -> None:
+    columns = {**access_of(alice).row_columns, "location_url": "https://example.com/"}
+    links = [Link(**columns, url=f"a{number}", title=title) for number, title in enumerate(["T", None, "U"])]
+    insert_links(links)
+    assert [session.get(Link, link.id) is link for link in links] == [True] * 3
+    assert not any(inspect(link).modified for link in links)
+    assert [row_of(session, link.id)["url"] for link in links] == ["a0", "a1", "a2"]
+    assert [(link.is_enabled, link.pixels, link.tag_rows) for link in links] == [(True, [], [])] * 3
+    links[1].title = "Other"
+    session.commit()
+    assert [row_of(session, link.id)["title"] for link in links] == ["T", "Other", "U"]
+    assert "other" in row_of(session, links[1].id)["search_text"]
+
+
+@pytest.mark.databases
+def test_an_id_that_was_rolled_back_is_used_again(alice: User, session: scoped_session[Session]) -> None:
+    columns = {**access_of(alice).row_columns, "url": "abc", "location_url": "https://example.com/"}
+    session.commit()
+    gone, new = Link(**columns), Link(**{**columns, "url": "def"})
+    insert_links([gone])
+    used = gone.id
+    session.rollback()
+    insert_links([new])
+    session.commit()
+    is_same = new.id == used  # PostgreSQL gives it to nobody else
+    assert is_same == (session.get_bind().dialect.name == "sqlite")
+    assert session.get(Link, new.id) is new
+    assert (new.url, gone in session) == ("def", not is_same)

@@ -12,8 +12,7 @@ from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
 from app.notifications.models import NotificationHandler
-from tests.api.shape import problem
-from tests.api.test_links import race
+from tests.api.shape import problem, race
 from tests.clients import Api
 
 pytestmark = [pytest.mark.databases, pytest.mark.settings(MAX_HANDLERS="2")]

@@ -12,7 +12,6 @@ import sqlalchemy as sa
 
 from app.accounts.workspaces import access_of
 from app.core.clock import now
-from app.core.database import begin_write
 from app.core.errors import Invalid
 from app.core.extensions import db
 from app.input.data import JsonValue, Nested, RequestData
@@ -22,6 +21,7 @@ from app.notifications.forms import SETTINGS, HandlerForm
 from app.notifications.lists import LISTING
 from app.notifications.models import NotificationHandler
 from app.notifications.transport import all_transports, chosen_transports
+from tests.writes import write
 
 HOOK = "https://hooks.example.com/x"
 FIELDS = {
@@ -409,13 +409,6 @@ def test_bad_update(type_, values, fields):
 
 
 # --- services and list
-
-
-def write(service, *arguments):
-    begin_write(db.session)
-    found = service(*arguments)
-    db.session.commit()
-    return found
 
 
 def make(user, type_="email", **changes):

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-from app.core.folders import ROOT
 from app.pixels.firing import ANY_HOST, as_script, firing, picture_of
 from app.pixels.provider import all_providers
 
@@ -210,32 +205,3 @@ def test_a_value_in_a_script_can_not_end_it():
 
 
 # --- one more provider is one more file
-
-FILE = '''"""What is known of Example's pixels?"""
-
-from app.pixels.provider import Provider
-
-PROVIDER = Provider(
-    label="Example", words=("example",), example="E-1", looks_like=r"E-[0-9]+",
-    hint="%(label)s: id, E- and digits.", mismatch="This does not look like an id of %(label)s.",
-    help_url="https://example.com/", code="""ids.forEach(function (id) { load("https://example.com/" + id); });""",
-    scripts=("https://example.com",),
-)
-'''
-ASK = """
-from app.pixels.firing import firing
-from app.pixels.services import PixelForm
-from app.pixels.services import WORDS
-from app.input.data import RequestData
-form = PixelForm(RequestData([("type", "example"), ("name", "n"), ("pixel", "E-1")]), owner=None, stored=None)
-form.validate()
-print(form.changes["type"], WORDS["example"], firing([("social_z", "E-1")]).hosts()["script-src"])
-"""
-
-
-def test_one_more_provider_is_one_more_file(tmp_path: Path):
-    shutil.copytree(ROOT / "app", tmp_path / "app", ignore=shutil.ignore_patterns("__pycache__", "static"))
-    (tmp_path / "app" / "pixels" / "providers" / "social_z.py").write_text(FILE)
-    command = [sys.executable, "-c", ASK]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.stdout.split() == ["social_z", "social_z", "https://example.com"], done.stderr

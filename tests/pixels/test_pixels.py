@@ -9,15 +9,14 @@ import sqlalchemy as sa
 
 from app.accounts.workspaces import access_of
 from app.core.clock import now
-from app.core.database import begin_write
-from app.core.errors import Invalid, NotFound
+from app.core.errors import NotFound
 from app.core.extensions import db
 from app.input.data import RequestData
 from app.input.listing import find_page
 from app.pixels import services
 from app.pixels.models import Pixel
 from app.pixels.provider import all_providers
-from app.pixels.services import LISTING, PixelForm
+from tests.writes import write
 
 # the words that an owner may use beside the neutral ones
 WORDS = {
@@ -39,12 +38,6 @@ def wrong(form):
 
 
 # --- providers
-
-
-def test_the_providers():
-    assert {type_: provider.words for type_, provider in all_providers().items()} == {
-        type_: (word,) for type_, word in WORDS.items()
-    }
 
 
 @pytest.mark.parametrize("type_", WORDS)
@@ -109,14 +102,6 @@ def test_the_widest_values():
 # --- services and list
 
 
-def write(service, *arguments):
-    begin_write(db.session)
-    found = service(*arguments)
-    db.session.commit()
-    return found
-
-
-@pytest.mark.databases
 def test_the_life_of_a_pixel(alice):
     pixel = write(services.create, access_of(alice), GOOD)
     assert (pixel.user_id, pixel.type, pixel.last_datetime) == (alice.id, "social_a", None)
@@ -171,12 +156,3 @@ def test_list(alice, bob, make_pixel):
         for asked, _ in QUESTIONS
     ]
     assert found == QUESTIONS
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [("type", "biolink"), ("order_by", "pixel"), ("order_type", "down")]
-)
-def test_what_cannot_be_asked(alice, name, value):
-    with pytest.raises(Invalid) as caught:
-        find_page(LISTING, access_of(alice).workspace_id, {name: value})
-    assert [problem.field for problem in caught.value.errors] == [name]

@@ -13,7 +13,6 @@ from sqlalchemy import select
 
 from app.accounts.workspaces import access_of
 from app.core.clock import now
-from app.core.database import begin_write
 from app.core.errors import AliasTaken, Invalid, NotFound
 from app.core.extensions import db
 from app.domains.models import Domain
@@ -28,16 +27,9 @@ from app.trash import services as trash
 from app.trash.models import RETENTION, Trashed
 from app.trash.services import keys_to, parts_of
 from tests import pictures
+from tests.writes import write
 
-pytestmark = pytest.mark.databases
 TO = "https://example.com/"
-
-
-def write(service: Callable[..., Any], *arguments: Any) -> Any:
-    begin_write(db.session)
-    found = service(*arguments)
-    db.session.commit()
-    return found
 
 
 def make(user: Any, **changes: Any) -> Link:
@@ -65,10 +57,9 @@ def whole(link: Link) -> dict[str, Any]:
     return columns | {"more": [*others, [row.tag for row in link.tag_rows], counts, alias]}
 
 
-def test_a_link_comes_back_whole(alice: Any, make_pixel: Any, make_handler: Any) -> None:
-    project = Project(**access_of(alice).row_columns, name="p")
-    db.session.add(project)
-    db.session.commit()
+@pytest.mark.databases
+def test_a_link_comes_back_whole(alice: Any, make_pixel: Any, make_handler: Any, make_project: Any) -> None:
+    project = make_project(alice)
     link = make(
         alice, url="Münze", project_id=project.id, tags=["b", "a"], clicks_limit=9, password_hash="x",
         schedule=True, start_date=now(), end_date=now() + dt.timedelta(days=3), targeting_type="rotation",
@@ -110,10 +101,8 @@ def test_an_alias_at_random(alice: Any) -> None:
     assert len(back(alice, links.restore, {"url": ""}).url) == 7
 
 
-def test_a_domain_that_is_gone_needs_another_place(alice: Any) -> None:
-    domain = Domain(**access_of(alice).row_columns, host="a.example", is_verified=True, token="t")
-    db.session.add(domain)
-    db.session.commit()
+def test_a_domain_that_is_gone_needs_another_place(alice: Any, make_domain: Any) -> None:
+    domain = make_domain(alice, "a.example")
     write(links.delete, make(alice, url="one", domain_id=domain.id))
     db.session.execute(sa.delete(Domain))
     db.session.commit()
@@ -141,6 +130,7 @@ def test_nobody_finds_what_is_old_or_anothers(alice: Any, bob: Any, is_own: bool
 # --- what hangs together
 
 
+@pytest.mark.databases
 def test_a_pixel_comes_back_to_its_links(alice: Any, make_pixel: Any) -> None:
     pixel = make_pixel(alice)
     one, other = make(alice, url="one", pixels_ids=[pixel.id]), make(alice, pixels_ids=[pixel.id])
@@ -175,10 +165,8 @@ def test_a_link_comes_back_before_its_pixel(alice: Any, make_pixel: Any, make_ha
     assert [row.id for row in link.handlers] == [handler_id]
 
 
-def test_a_project_that_is_gone_is_left_out(alice: Any) -> None:
-    project = Project(**access_of(alice).row_columns, name="p")
-    db.session.add(project)
-    db.session.commit()
+def test_a_project_that_is_gone_is_left_out(alice: Any, make_project: Any) -> None:
+    project = make_project(alice)
     write(links.delete, make(alice, project_id=project.id))
     db.session.execute(sa.delete(Project))
     db.session.commit()
@@ -217,6 +205,7 @@ def test_a_thousand_go_and_come_in_one_batch(alice: Any, bob: Any) -> None:
 # --- the end
 
 
+@pytest.mark.databases
 def test_after_thirty_days_it_is_gone_with_files_and_history(app: Flask, alice: Any) -> None:
     old = make(alice, cloaking_favicon=Picture(b"before", "png"))
     write(links.update, old, {"cloaking_favicon": Picture(b"x", "png")})

@@ -1,4 +1,4 @@
-"""Purge of a user 30 days after the deletion: it removes all of their data, and none of other users'."""
+"""Deletion of a user: nothing works from that moment on; after 30 days all of their data is gone, and none of others'."""
 
 from __future__ import annotations
 
@@ -29,22 +29,31 @@ from app.api.models import IdempotencyKey
 from app.core.clock import now
 from app.core.config import Settings
 from app.core.database import begin_write
+from app.core.errors import NotFound
 from app.core.extensions import db
+from app.core.leases import precise_now
 from app.import_export import files
 from app.import_export.models import FailedRow, ImportedRow, LinkImport, PreviewRow
+from app.jobs.reports import make_reports
+from app.links import destination_checks
 from app.links import services as links
 from app.links.models import Alias, Link
+from app.links.notification_dispatch import tell
 from app.links.uploads import Picture
-from app.notifications.events import ENDED
-from app.notifications.models import DeliveryAttempt, Report
+from app.notifications import waiting
+from app.notifications.events import ENDED, raise_event
+from app.notifications.models import Delivery, DeliveryAttempt, Report
 from app.notifications.outbox import deliver
+from app.notifications.site import site_of
 from tests import pictures
-from tests.accounts.test_standing import write
 from tests.analytics.conftest import Tables
 from tests.analytics.load import load
 from tests.past import take_in
+from tests.redirects.conftest import desk, front, person
+from tests.writes import write
 
-pytestmark = pytest.mark.databases
+__all__ = ["desk", "front", "person"]
+
 TO = "https://example.com/"
 
 
@@ -61,10 +70,7 @@ def furnish(session: Session, factory: Any, user: User, settings: Settings, name
     factory.key(user)
 
     def make(**changes: Any) -> Link:
-        begin_write(db.session)
-        link = links.create(access_of(user), {"location_url": TO, **changes})
-        db.session.commit()
-        return link
+        return write(links.create, access_of(user), {"location_url": TO, **changes})
 
     first = make(
         url=name, tags=["a"], project_id=project.id, pixels_ids=[pixel.id], email_reports=[handler.id],
@@ -120,7 +126,7 @@ def stock(session: Session, settings: Settings) -> dict[str, int]:
     return found | of_pictures | {"imports": len(imports)}
 
 
-# the audit log outlives accounts: `tests/audit/test_append_only.py` tests what it keeps
+# the audit log outlives accounts: `tests/audit/test_entries.py` tests what it keeps
 SHARED = {
     *("clicks.term", "clicks.agent", "clicks.position", "clicks.limited_taken", "clicks.finished_segment"),
     *("plan_change", "audit_entry"),
@@ -128,6 +134,14 @@ SHARED = {
 }
 
 
+def leave_for_good(session: Session, user: User) -> None:
+    """As thirty days ago."""
+    write(leaving.leave, user)
+    user.deleted_datetime = now() - RETENTION
+    session.commit()
+
+
+@pytest.mark.databases
 def test_nothing_is_left_and_of_others_everything(
     session: Session,
     settings: Settings,
@@ -174,15 +188,11 @@ def test_short_addresses_hosts_and_the_email_address_are_free_again(
     session: Session, settings: Settings, alice: User, bob: User, factory: Any
 ) -> None:
     furnish(session, factory, bob, settings)
-    write(leaving.leave, bob)
-    bob.deleted_datetime = now() - RETENTION
-    session.commit()
+    leave_for_good(session, bob)
     purging.purge(session, settings)
     assert session.scalars(select(Alias)).all() == []
     for name in ("bob", "bob-gone"):
-        begin_write(db.session)
-        links.create(access_of(alice), {"location_url": TO, "url": name})
-        db.session.commit()
+        write(links.create, access_of(alice), {"location_url": TO, "url": name})
     factory.domain(alice, "bob.example")
     factory.user("bob@example.com")
 
@@ -198,9 +208,7 @@ def test_a_killed_run_is_begun_anew(
     furnish(session, factory, alice, settings)
     before = stock(session, settings)
     furnish(session, factory, bob, settings)
-    write(leaving.leave, bob)
-    bob.deleted_datetime = now() - RETENTION
-    session.commit()
+    leave_for_good(session, bob)
     for step in ("remove_trash", "remove_failed_rows", "remove_preview_rows", "finish"):
         with monkeypatch.context() as broken:
             broken.setattr(purging, step, killed)
@@ -220,3 +228,40 @@ def own(counts: dict[str, int]) -> dict[str, int]:
 
 def killed(*_: Any) -> int:
     raise KeyboardInterrupt
+
+
+@pytest.mark.databases
+def test_nothing_is_sent_any_more(session: Session, bob: User, factory: Any, settings: Settings) -> None:
+    handler = factory.handler(bob)
+    link = factory.link(bob, datetime=now() - dt.timedelta(days=60))
+    link.handlers = [handler]
+    bob.checks_destinations, bob.report_since = True, now() - dt.timedelta(days=60)
+    deliver(session, handler.id, ENDED, {})
+    taken = deliver(session, handler.id, ENDED, {})
+    taken.lease, taken.who = precise_now() + dt.timedelta(seconds=30), "somebody"
+    session.commit()
+    write(leaving.leave, bob)
+    states = {row.status for row in session.scalars(select(Delivery).where(Delivery.id != taken.id))}
+    assert states == {"failed"}
+    session.refresh(taken)
+    taken.lease = None  # its try has failed, and would be repeated
+    raise_event(session.connection(), ENDED, link.id, {})
+    session.commit()
+    assert waiting.find(session, precise_now(), []) == []
+    assert tell(session, site_of(settings))  # the event is taken from the outbox, and no delivery follows
+    destination_checks.enrol(session)
+    assert destination_checks.due(session, 10) == []
+    make_reports(session, settings)
+    session.commit()
+    assert session.scalars(select(Report)).all() == []
+    assert len(session.scalars(select(Delivery)).all()) == 2
+
+
+@pytest.mark.databases
+def test_after_thirty_days_nobody_comes_back(session: Session, bob: User) -> None:
+    write(leaving.leave, bob)
+    bob.deleted_datetime = now() - RETENTION
+    session.commit()
+    begin_write(db.session)
+    with pytest.raises(NotFound):
+        leaving.come_back(bob)

@@ -42,12 +42,13 @@ from app.notifications.outbox import deliver
 from app.notifications.site import site_of
 from app.redirects.context import RedirectContext
 from tests.accounts.deletion.test_purging import furnish, own, stock
-from tests.accounts.test_workspaces import later, roles, shared, write
+from tests.accounts.test_workspaces import later, roles, shared
 from tests.analytics.load import load
 from tests.factories import Factory
 from tests.past import take_in
 from tests.redirects.conftest import front, person, redirect_context
 from tests.users import access_to
+from tests.writes import write
 
 __all__ = ["front", "person", "redirect_context"]
 pytestmark = pytest.mark.databases

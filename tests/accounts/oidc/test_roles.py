@@ -1,13 +1,23 @@
-"""Roles from claims: a pure function, a row a case."""
+"""Roles from claims, and the memberships of workspaces that they become at each sign-in."""
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import pytest
+from flask.testing import FlaskClient
 
-from app.accounts.oidc.roles import are_complete, role_changes, wanted_roles
+from app.accounts import workspaces
+from app.accounts.deletion import membership
+from app.accounts.models import User, Workspace, WorkspaceMember
+from app.accounts.oidc.memberships import apply_roles
+from app.accounts.oidc.roles import RoleChanges, are_complete, role_changes, wanted_roles
+from app.core.extensions import db
 from app.core.oidc_settings import role_rules
+from tests.accounts.oidc.conftest import Visit
+from tests.accounts.oidc.scripted_provider import ScriptedProvider
+from tests.accounts.oidc.test_provider import tie
 
 RULES = role_rules(
     "groups=marketing:3:editor; groups=staff:3:viewer; groups=bosses:3:owner; groups=staff:4:viewer;"
@@ -57,3 +67,83 @@ def test_groups_that_are_elsewhere_are_no_removed_groups() -> None:
     assert are_complete(RULES, {"groups": []})
     assert not are_complete(RULES, {"_claim_names": {"groups": "src1"}})
     assert are_complete(RULES, {"_claim_names": {"photos": "src1"}})
+
+
+TEAM, GONE = 7000, 7001
+
+
+@pytest.fixture
+def team(bob: User) -> Workspace:
+    """A workspace of Bob's, whose id is no user's."""
+    workspace = Workspace(id=TEAM, name="Team")
+    db.session.add(workspace)
+    db.session.flush()
+    workspaces.add_member(workspace, bob, "owner")
+    db.session.commit()
+    return workspace
+
+
+def role_of(user: User) -> str | None:
+    mine = {"workspace_id": TEAM, "user_id": user.id}
+    db.session.expire_all()
+    return db.session.query(WorkspaceMember.role).filter_by(**mine).scalar()
+
+
+APPLIED = {
+    "a new member": (None, RoleChanges({TEAM: "viewer"}, frozenset()), "viewer"),
+    "another role": ("viewer", RoleChanges({TEAM: "editor"}, frozenset()), "editor"),
+    "the same role": ("editor", RoleChanges({TEAM: "editor"}, frozenset()), "editor"),
+    "a role that is over": ("editor", RoleChanges({}, frozenset({TEAM})), None),
+    "one that is over already": (None, RoleChanges({}, frozenset({TEAM})), None),
+    "a workspace that is not there": (None, RoleChanges({GONE: "owner"}, frozenset()), None),
+    "one that is not there, and one that is": (
+        None,
+        RoleChanges({TEAM: "editor"}, frozenset({TEAM - 1})),
+        "editor",
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "changes", "after"), APPLIED.values(), ids=APPLIED)
+def test_changes_of_roles_are_applied(
+    before: str | None, changes: RoleChanges, after: str | None, alice: User, team: Workspace
+) -> None:
+    if before:
+        workspaces.add_member(team, alice, before)
+    apply_roles(alice, changes, membership.remove_member, membership.change_role)
+    db.session.commit()
+    assert role_of(alice) == after
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [RoleChanges({TEAM: "viewer"}, frozenset()), RoleChanges({}, frozenset({TEAM}))],
+    ids=["demoted", "removed"],
+)
+def test_a_workspace_keeps_its_last_owner(
+    changes: RoleChanges, bob: User, team: Workspace, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        apply_roles(bob, changes, membership.remove_member, membership.change_role)
+    db.session.commit()
+    assert role_of(bob) == "owner"
+    assert "LastOwner" in caplog.text
+
+
+@pytest.mark.settings(OIDC_ROLES=f"groups=marketing:{TEAM}:editor")
+def test_a_group_opens_the_workspace_until_it_is_gone(
+    alice: User, team: Workspace, visit: Visit, provider: ScriptedProvider
+) -> None:
+    tie(alice, provider)
+
+    def status_after_sign_in(*groups: str) -> tuple[FlaskClient, int]:
+        provider.claims = {"groups": list(groups)}
+        client = visit.client.application.test_client()
+        Visit(client, provider).sign_in()
+        return client, client.get(f"/dashboard/w/{TEAM}/links/").status_code
+
+    browser, status = status_after_sign_in("marketing")
+    assert (status, role_of(alice)) == (200, "editor")
+    assert status_after_sign_in("sales")[1] == 404
+    assert role_of(alice) is None
+    assert browser.get(f"/dashboard/w/{TEAM}/links/").status_code == 404  # the session before, too

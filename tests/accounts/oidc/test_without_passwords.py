@@ -14,20 +14,25 @@ import time_machine
 from flask import Flask
 from sqlalchemy import select
 
-from app.accounts import one_time_addresses
-from app.accounts.models import ApiKey, SignInLink, User, UserSession
+from app.accounts import resets, sign_in_links
+from app.accounts.models import ApiKey, Passkey, User, UserSession
 from app.accounts.oidc import identities
 from app.accounts.oidc.models import OidcIdentity
 from app.audit.models import AuditEntry
 from app.core.clock import now
 from app.core.extensions import db
-from app.dashboard.auth.reauthentication import RECENT
+from app.dashboard.auth.proofs import RECENT
+from tests.accounts.authenticator import Authenticator
 from tests.accounts.codes import code_of, switch_on
 from tests.accounts.oidc.conftest import Visit
 from tests.accounts.oidc.scripted_provider import ScriptedProvider
 from tests.accounts.oidc.test_sign_in import tie
+from tests.dashboard.account.test_passkeys import answer_alone, send_new, sign_in_alone
+from tests.dashboard.account.test_two_factor import codes_on
 from tests.dashboard.conftest import Desk
 from tests.factories import PASSWORD
+
+__all__ = ["alone"]
 
 LATER = RECENT + dt.timedelta(seconds=1)
 KEY = {"name": "new", "scope": "read"}
@@ -55,9 +60,6 @@ def test_no_password_fits(alone: Visit) -> None:
 
 class TestReauthentication:
     """In place of the password: a fresh sign-in at the provider."""
-
-    def test_a_sign_in_a_moment_ago_is_enough(self, alone: Visit) -> None:
-        assert make_key(alone) == 200
 
     def test_an_old_sign_in_at_the_provider_is_not(self, alone: Visit, provider: ScriptedProvider) -> None:
         alone.post("/logout", "/logout")
@@ -262,11 +264,9 @@ def sign_in_link_of(user: User) -> str:
 class TestAnAdmin:
     @pytest.fixture
     def act(self, alice: User, client: Any) -> Callable[[str, User], int]:
-        desk = Desk(client, alice.email)
-        desk.sign_in()
+        desk = Desk(client, alice.email).sign_in()
         return lambda action, user: int(desk.post(f"/users/{user.id}/{action}", {}).status_code)
 
-    @pytest.mark.databases
     def test_allows_and_removes_a_link(
         self, bob: User, act: Callable[[str, User], int], provider: ScriptedProvider, client: Any
     ) -> None:
@@ -301,3 +301,57 @@ def test_an_owner_removes_the_link(alice: User, visit: Visit, provider: Scripted
     assert visit.is_signed_in()
     db.session.rollback()
     assert db.session.scalars(select(OidcIdentity)).all() == []
+
+
+def desk_of(visit: Visit) -> Desk:
+    return Desk(visit.client, "alice@example.com")
+
+
+def enrol(visit: Visit, device: Authenticator) -> list[str]:
+    desk = desk_of(visit)
+    assert desk.post("/account/passkeys/start", {}).status_code == 303
+    return codes_on(send_new(desk, device).text)
+
+
+def test_enrolling_takes_a_fresh_sign_in_at_the_provider(alone: Visit, alice: User) -> None:
+    with time_machine.travel(now() + LATER):
+        page = desk_of(alone).post("/account/passkeys/start", {})
+        assert page.status_code == 422
+        assert "/login/oidc/again" in page.text
+        assert (
+            alone.sign_in("/login/oidc/again", next="/dashboard/account/").location == "/dashboard/account/"
+        )
+        assert len(enrol(alone, Authenticator())) == 10
+    assert db.session.scalars(select(Passkey.user_id)).all() == [alice.id]
+
+
+def test_it_signs_in_alone_and_the_provider_goes_on_to(alone: Visit, provider: ScriptedProvider) -> None:
+    device = Authenticator()
+    enrol(alone, device)
+    alone.post("/logout", "/logout")
+    assert not alone.is_signed_in()
+    assert sign_in_alone(alone.client, answer_alone(alone.client, device)).status_code == 303
+    assert alone.is_signed_in()
+    # while the provider is down, too
+    alone.post("/logout", "/logout")
+    provider.is_down = True
+    assert sign_in_alone(alone.client, answer_alone(alone.client, device)).status_code == 303
+    assert alone.is_signed_in()
+    # what the provider signs in asks for the second factor that was switched on with it
+    provider.is_down = False
+    alone.post("/logout", "/logout")
+    assert "/login/code" in alone.sign_in().location
+    assert not alone.is_signed_in()
+
+
+def test_a_recovery_code_opens_after_the_provider(alone: Visit) -> None:
+    codes = enrol(alone, Authenticator())
+    alone.post("/logout", "/logout")
+    alone.sign_in()
+    answer = alone.post("/login/code", "/login/code", code=codes[0])
+    assert answer.status_code == 303
+    assert alone.is_signed_in()
+    alone.post("/logout", "/logout")
+    alone.sign_in()
+    assert alone.post("/login/code", "/login/code", code=codes[0]).status_code == 403
+    assert not alone.is_signed_in()

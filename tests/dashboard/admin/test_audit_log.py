@@ -7,7 +7,6 @@ import datetime as dt
 import io
 import json
 import re
-from itertools import cycle
 
 import pytest
 from flask import Flask
@@ -35,9 +34,7 @@ OWN, INSTANCE = "/account/audit-log", "/instance/audit-log"
 @pytest.fixture
 def bobs(app: Flask, bob: User) -> Desk:
     """Bob's dashboard. Bob is no admin."""
-    bobs = Desk(app.test_client(), bob.email)
-    bobs.sign_in()
-    return bobs
+    return Desk(app.test_client(), bob.email).sign_in()
 
 
 def labels(page: str) -> list[str]:
@@ -93,12 +90,13 @@ FILTERS = {
 }
 
 
-@pytest.mark.parametrize(("name", "path"), [*zip(FILTERS, cycle([OWN, INSTANCE]), strict=False)])
-def test_filters(desk: Desk, alice: User, make_key, name: str, path: str) -> None:
+@pytest.mark.parametrize("path", [OWN, INSTANCE])
+def test_filters(desk: Desk, alice: User, make_key, path: str) -> None:
     make_key(alice)
-    query, wanted = FILTERS[name]
-    assert labels(desk.get(f"{path}?{query}").text) == wanted
-    assert len(csv_rows(desk.get(f"{path}/file.csv?{query}").text)) == len(wanted)
+    for name, (query, wanted) in FILTERS.items():
+        assert labels(desk.get(f"{path}?{query}").text) == wanted, name
+        file = desk.get(f"{path}/file.csv?{query}").text
+        assert [row["action"] for row in csv_rows(file)] == ["api_key.created"] * len(wanted), name
 
 
 def test_files_hold_every_entry_and_no_formula(desk: Desk, alice: User, session) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -18,19 +17,17 @@ from app.accounts import invitations, standing
 from app.accounts.deletion import leaving
 from app.accounts.models import Invitation, User, UserSession
 from app.core.clock import now
-from app.core.database import begin_write
 from app.core.extensions import db
-from tests.accounts.test_standing import write
 from tests.dashboard.conftest import HTMX, Desk
 from tests.factories import PASSWORD
+from tests.threads import at_once
+from tests.writes import write
 
 FOR_ADMINS = re.compile(r"dashboard\.(users|invitations|instance)")
 
 
 def signed_in(app: Flask, user: User) -> Desk:
-    desk = Desk(app.test_client(), user.email)
-    desk.sign_in()
-    return desk
+    return Desk(app.test_client(), user.email).sign_in()
 
 
 def admins_rules(app: Flask, method: str) -> Iterator[str]:
@@ -227,28 +224,18 @@ def test_what_is_wrong_is_said_and_the_invitation_stays(app: Flask, desk: Desk, 
 def test_used_many_times_at_once_it_makes_one_account(
     app: Flask, session: Session, alice: User, make_user: Callable[..., User]
 ) -> None:
-    begin_write(db.session)
-    _, token = invitations.invite(alice)
-    db.session.commit()
-    ready, outcomes = threading.Barrier(5), []
+    _, token = write(invitations.invite, alice)
 
-    def use(number: int) -> None:
+    def use(number: int) -> str:
         with app.app_context():
-            ready.wait()
             try:
-                begin_write(db.session)
-                user = invitations.accept(token, f"new{number}@example.com", "hash")
-                db.session.commit()
-                outcomes.append(user.email)
+                user = write(invitations.accept, token, f"new{number}@example.com", "hash")
             except invitations.InvitationClosed as over:
                 db.session.rollback()
-                outcomes.append(over.state)
+                return over.state
+            return user.email
 
-    threads = [threading.Thread(target=use, args=(number,)) for number in range(5)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    outcomes = at_once(use, range(5))
     assert sorted(outcomes)[1:] == ["used"] * 4
     found = session.scalars(select(User.email).where(User.id != alice.id)).all()
     assert found == sorted(outcomes)[:1]

@@ -102,22 +102,11 @@ def test_a_browser_is_known_for_the_accounts_that_it_had(
     assert sign_in(client, "carol@example.com").status_code == 303
 
 
-FORGED = {
-    "empty": "",
-    "nonsense": "x.y.z",
-    "bytes": "\xff",
-    "unsigned": "WyJhIixbMV1d.aaaa.bbbb",
-    "long": "a" * 4000,
-}
-
-
-@pytest.mark.parametrize("value", FORGED.values(), ids=FORGED)
-def test_a_forged_cookie_makes_nobody_known(
-    client: FlaskClient, attack: Callable[[], None], value: str
-) -> None:
+def test_a_forged_cookie_makes_nobody_known(client: FlaskClient, attack: Callable[[], None]) -> None:
     attack()
-    client.set_cookie(rate_limits.BROWSER_COOKIE, value)
-    assert sign_in(client).status_code == 429
+    for value in ("", "x.y.z", "\xff", "WyJhIixbMV1d.aaaa.bbbb", "a" * 4000):
+        client.set_cookie(known_browsers.COOKIE, value)
+        assert sign_in(client).status_code == 429, value
 
 
 def test_the_cookie(client: FlaskClient, alice: User) -> None:

@@ -1,37 +1,30 @@
-"""Deliveries of a handler: status, test, log, resending, and the notice when it was disabled."""
+"""Pages of handlers: deliveries, tests and the log, the notice of one that was disabled, and the preview beside the form."""
 
+# ruff: noqa: F811  imported fixtures are named as arguments
 from __future__ import annotations
 
+import html
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 
 from app.accounts.models import User
 from app.core.leases import precise_now
+from app.links.models import link_notification_handler
 from app.notifications.delivery import AttemptResult
 from app.notifications.models import Delivery, NotificationHandler
 from app.notifications.outbox import deliver, settle, switch_off
 from app.notifications.transports.webhook import new_secret
 from tests.dashboard.conftest import HTMX, Desk
+from tests.events.conftest import Feed, feed, make  # noqa: F401  fixtures
+from tests.notifications.conftest import web, web_receiver  # noqa: F401  fixtures
 from tests.notifications.receivers import Says, WebReceiver
 
 pytestmark = pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
+
 LINK = {"id": 7, "url": "launch", "short_url": "https://go.example/launch", "location_url": "https://example.com/", "clicks": 5}  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def receiver() -> Iterator[WebReceiver]:
-    found = WebReceiver()
-    yield found
-    found.stop()
-
-
-@pytest.fixture
-def web(receiver: WebReceiver) -> WebReceiver:
-    receiver.clear()
-    return receiver
 
 
 @pytest.fixture
@@ -176,3 +169,80 @@ def test_switched_off_by_itself_is_said_everywhere(
 
 
 # --- what a handler needs
+
+
+WEBHOOK: Mapping[str, Any] = {"type": "webhook", "name": "n", "webhook": "https://hooks.example/"}
+CHAT: Mapping[str, Any] = {"type": "chat_a", "name": "n", "chat_a": "https://hooks.example/"}
+CLICKS: Mapping[str, Any] = {"events": "link.clicked", "scope": "workspace"}
+
+
+def shown(desk: Desk, fields: Mapping[str, Any], address: str = "/handlers/preview") -> str:
+    answer = desk.post(address, fields)
+    assert answer.status_code == 200
+    return html.unescape(answer.text)
+
+
+MATCHES: Mapping[str, tuple[Mapping[str, Any], str]] = {
+    "all": ({}, "12 clicks"),
+    "from a country": ({"click_filter.countries": "fr"}, "2 clicks"),
+    "from some countries": ({"click_filter.countries": "DE, FR"}, "12 clicks"),
+    "from nowhere": ({"click_filter.countries": "JP"}, "0 clicks"),
+    "bots": ({"click_filter.is_bot": "1"}, "1 click "),
+    "each fourth of a link": ({"click_filter.every": "4"}, "2 clicks"),
+    "the first of a link": ({"click_filter.first": "1"}, "2 clicks"),
+}
+
+
+@pytest.mark.settings(BASE_URL="https://go.example")
+@pytest.mark.databases
+def test_how_many_clicks_would_have_matched(
+    desk: Desk,
+    alice: User,
+    feed: Feed,
+    make: Callable[..., Any],
+) -> None:
+    first, second = make("first"), make("second")
+    feed.visit(first.id, 7, country_code="DE")
+    feed.visit(first.id, 2, country_code="FR")
+    feed.visit(second.id, 3, country_code="DE")
+    feed.visit(second.id, 1, country_code="DE", is_bot=1)
+    for name, (fields, expected) in MATCHES.items():
+        text = shown(desk, {**WEBHOOK, **CLICKS, **fields})
+        assert f"{expected}" in text and "would have matched" in text, (name, text)
+
+
+@pytest.mark.settings(BASE_URL="https://go.example")
+def test_a_handler_of_some_links(
+    desk: Desk,
+    alice: User,
+    feed: Feed,
+    make: Callable[..., Any],
+    make_handler: Callable[..., NotificationHandler],
+    session: Any,
+) -> None:
+    link, other = make("first"), make("second")
+    handler = make_handler(alice, "chat_a", settings={"chat_a": "https://hooks.example/"})
+    row = {"link_id": link.id, "notification_handler_id": handler.id}
+    session.execute(link_notification_handler.insert(), [row])
+    session.commit()
+    feed.visit(link.id, 2)
+    feed.visit(other.id, 5)
+    address = f"/handlers/{handler.id}/preview"
+    text = shown(desk, {**CHAT, "events": "link.clicked", "scope": "attached"}, address)
+    assert "2 clicks of the last 24 hours" in text and "No link names" not in text
+    text = shown(desk, {**CHAT, "events": "link.clicked", "scope": "attached"})
+    assert "0 clicks of the last 24 hours" in text and "No link names this handler yet." in text
+
+
+@pytest.mark.settings(BASE_URL="https://go.example")
+def test_what_a_webhook_gets(desk: Desk, alice: User, feed: Feed, make: Callable[..., Any]) -> None:
+    made_up = shown(desk, {**WEBHOOK, **CLICKS})
+    assert '"type": "link.clicked"' in made_up and "newsletter" in made_up
+    feed.visit(make("spring").id, 1, referrer_host="news.example")
+    real = shown(desk, {**WEBHOOK, **CLICKS})
+    assert '"short_url": "https://go.example/spring"' in real and "news.example" in real
+    template = '{"say": "{{ event.title }}"}'
+    text = shown(desk, {**WEBHOOK, **CLICKS, "webhook_template": template})
+    assert '"say": "1 click on go.example/spring"' in text
+    started = shown(desk, {**WEBHOOK, "events": "link.started"})
+    assert '"type": "link.started"' in started and "would have matched" not in started

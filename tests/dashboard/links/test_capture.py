@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session, scoped_session
 from werkzeug.test import TestResponse
 
 from app.accounts.models import User
+from app.dashboard.links.capture import read_shared
 from app.links.models import Link
 from tests.dashboard.conftest import HTMX, Desk
 from tests.factories import PASSWORD
@@ -52,13 +53,12 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
-def test_what_cannot_be_shortened_is_said_at_once(name: str, desk: Desk) -> None:
-    url, said = WRONG[name]
-    answer = ask(desk, url=url)
-    assert answer.status_code == 200
-    assert 'id="location_url-error"' in answer.text
-    assert said in answer.text
+def test_what_cannot_be_shortened_is_said_at_once(desk: Desk) -> None:
+    for name, (url, said) in WRONG.items():
+        answer = ask(desk, url=url)
+        assert answer.status_code == 200, name
+        assert 'id="location_url-error"' in answer.text, name
+        assert said in answer.text, name
 
 
 def test_without_an_address_one_is_asked_for(desk: Desk) -> None:
@@ -120,3 +120,44 @@ def test_the_manifest_leads_here(desk: Desk, client: FlaskClient) -> None:
     for icon in manifest["icons"]:
         found = client.get(f"{folder}/{icon['src']}")
         assert (found.status_code, found.mimetype) == (200, icon["type"])
+
+
+ARTICLE = "https://example.com/here"
+# what is shared: url, text, title; and the address, the title and the other addresses that are found
+SHARED: dict[str, tuple[tuple[str, str, str], tuple[str, str, tuple[str, ...]]]] = {
+    "a bookmarklet": ((ARTICLE, "", "Here"), (ARTICLE, "Here", ())),
+    "words around it": (("", f"Look at this: {ARTICLE}, it is good", ""), (ARTICLE, "Look at this", ())),
+    "a title before it": (("", f"An article\n{ARTICLE}", ""), (ARTICLE, "An article", ())),
+    "the end of a sentence": (("", f"See {ARTICLE}.", ""), (ARTICLE, "See", ())),
+    "in brackets": (("", f"(see {ARTICLE})", ""), (ARTICLE, "see", ())),
+    "a bracket of its own": (("", f"{ARTICLE}_(town)", "T"), (f"{ARTICLE}_(town)", "T", ())),
+    "in other quotes": (("", f"„{ARTICLE}“ 「{ARTICLE}/2」。", "T"), (ARTICLE, "T", (f"{ARTICLE}/2",))),
+    "several": (
+        ("", f"{ARTICLE}/1 and {ARTICLE}/2\n{ARTICLE}/1", "T"),
+        (f"{ARTICLE}/1", "T", (f"{ARTICLE}/2",)),
+    ),
+    "in the field and the text": (
+        (f"{ARTICLE}/1", f"{ARTICLE}/2 {ARTICLE}/1", "T"),
+        (f"{ARTICLE}/1", "T", (f"{ARTICLE}/2",)),
+    ),
+    "only in the title": (("", "", f"Here {ARTICLE}"), (ARTICLE, "Here", ())),
+    "a title that is the address": ((ARTICLE, "", ARTICLE), (ARTICLE, "", ())),
+    "its last mark": ((f"{ARTICLE}?q=a.", "", ""), (f"{ARTICLE}?q=a.", "", ())),
+    "without a scheme": (("", "example.com/here", ""), (ARTICLE, "example.com/here", ())),
+    "words with dots": (("", "Node.js is here", ""), ("", "Node.js is here", ())),
+    "a script in the text": (("", "javascript:alert(1)", ""), ("", "javascript:alert(1)", ())),
+    "nothing": (("", "", ""), ("", "", ())),
+    "lines and controls": ((ARTICLE, "", "A\n title\x00of\u202e it"), (ARTICLE, "A title of it", ())),
+    "a long title": ((ARTICLE, "", "t" * 500), (ARTICLE, "t" * 159 + "…", ())),
+}
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_what_is_found_in_shared_text(name: str) -> None:
+    shared, expected = SHARED[name]
+    assert read_shared(*shared) == expected
+
+
+def test_many_addresses_are_bounded() -> None:
+    found = read_shared(text=" ".join(f"{ARTICLE}/{number}" for number in range(1000)))
+    assert (found.address, len(found.others)) == (f"{ARTICLE}/0", 8)

@@ -1,18 +1,28 @@
-"""Static files: vendored as published, all used, served compressed, and cached for ever."""
+"""What a page loads: static files as published and kept for ever, compressed pages, and at most 150 kB."""
 
 from __future__ import annotations
 
 import gzip
 import hashlib
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
 
+from app.accounts.models import User
 from app.core.folders import ROOT
 from app.dashboard.shared.assets import without_comments
+from app.dashboard.shared.page_headers import FILLER, packed
+from app.dashboard.shared.rendering import FOR_ADMINS, NAVIGATION
 from scripts.shrink_world import shrunken
+from tests.dashboard.conftest import HTMX, Desk
+from tests.factories import Factory
+from tests.past import Past
 
 VENDOR = ROOT / "app" / "static" / "vendor"
 SPRITE = ROOT / "app" / "templates" / "_icons.svg"
@@ -114,3 +124,134 @@ def test_another_version_is_not_kept(client: FlaskClient) -> None:
 @pytest.mark.parametrize("path", ["vendor/LIST.md", "../config.py", "nothing.css"])
 def test_nothing_else_is_given_out(client: FlaskClient, path: str) -> None:
     assert client.get(f"/static/000000000000/{path}").status_code == 404
+
+
+ZIPPED = {"Accept-Encoding": "gzip, deflate, br"}
+HTTPS = pytest.mark.settings(BASE_URL="https://go.example")
+
+
+def is_zipped(desk: Desk, path: str = "/account/", **headers: str) -> bool:
+    answer = desk.get(
+        path, headers={**ZIPPED, **{name.replace("_", "-"): said for name, said in headers.items()}}
+    )
+    assert answer.status_code == 200
+    found = answer.headers.get("Content-Encoding") == "gzip"
+    content = gzip.decompress(answer.data) if found else answer.data
+    assert answer.headers["Content-Length"] == str(len(answer.data))
+    assert content.rstrip().endswith(b"</html>")
+    return found
+
+
+ASKED: dict[str, tuple[dict[str, str], bool]] = {
+    "by itself": ({"Sec_Fetch_Site": "same-origin"}, True),
+    "by hand": ({"Sec_Fetch_Site": "none"}, True),
+    "by another site": ({"Sec_Fetch_Site": "cross-site"}, False),
+    "by a neighbour": ({"Sec_Fetch_Site": "same-site"}, False),
+    "by itself, for a browser that can't": (
+        {"Sec_Fetch_Site": "same-origin", "Accept_Encoding": "br"},
+        False,
+    ),
+    "by itself, for a browser that won't": ({"Sec_Fetch_Site": "none", "Accept_Encoding": "gzip;q=0"}, False),
+}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_who_asks(desk: Desk, name: str) -> None:
+    headers, wanted = ASKED[name]
+    assert is_zipped(desk, **headers) == wanted
+
+
+def test_a_browser_that_does_not_say(desk: Desk) -> None:
+    """Browsers send no Sec-Fetch-Site over plain HTTP. There an eavesdropper reads the page anyway."""
+    assert is_zipped(desk)
+
+
+@HTTPS
+def test_a_browser_that_does_not_say_over_https(app: Flask, desk: Desk) -> None:
+    assert not is_zipped(desk)
+    assert is_zipped(desk, Sec_Fetch_Site="none")
+
+
+@pytest.mark.parametrize("path", ["/links/export.csv", "/links/export.json"])
+def test_other_things_go_as_they_are(desk: Desk, path: str) -> None:
+    answer = desk.get(path, headers=ZIPPED)
+    assert answer.status_code == 200
+    assert "Content-Encoding" not in answer.headers
+
+
+def test_the_length_says_little() -> None:
+    lengths = {len(packed(b"<!doctype html>" * 100)) for _ in range(400)}
+    assert FILLER // 2 < len(lengths) <= FILLER + 1
+
+
+MOST = 150_000
+AS_A_BROWSER = {"Accept-Encoding": "gzip", "Sec-Fetch-Site": "none"}
+STATIC = re.compile(r"/static/[0-9a-f]{12}/[\w./-]+")
+IMPORTED = re.compile(r'@import url\("([^"]+)"\)')
+PART = re.compile(r'data-part>\s*<div hx-get="([^"]+)"')
+
+PAGES = {
+    **{place.title: f"/{place.name}/" for place in (*NAVIGATION, *FOR_ADMINS)},
+    "the form of a link": "/links/1",
+    "the statistics of a link": "/links/1/statistics/",
+    "who would go where": "/links/1/try",
+    "the QR code of a link": "/links/1/qr",
+}
+
+
+def load(desk: Desk, path: str, **headers: str) -> TestResponse:
+    answer = desk.client.get(path, headers={**AS_A_BROWSER, **headers})
+    assert answer.status_code == 200, path
+    return answer
+
+
+def weight(answer: TestResponse) -> int:
+    """The bytes of the response as it is sent, headers included."""
+    return len(answer.data) + sum(len(f"{name}: {value}\r\n") for name, value in answer.headers)
+
+
+def named(desk: Desk, path: str) -> Iterator[tuple[str, int]]:
+    """Every request that a browser makes to open a page, with the size of its response."""
+    answer = load(desk, path)
+    text = desk.client.get(path).text
+    yield path, weight(answer)
+    for address in sorted(set(STATIC.findall(text))):
+        yield address, weight(load(desk, address))
+        if address.endswith(".css"):
+            imported = IMPORTED.findall(desk.client.get(address).text)
+            assert all(urljoin(address, other) in text for other in imported), "it would come late"
+    for part in PART.findall(text):
+        address = part.replace("&amp;", "&")
+        yield address, weight(load(desk, address, **HTMX))
+
+
+@pytest.fixture
+def full(alice: User, factory: Factory, past: Past) -> None:
+    """A full page of links with long rows, and rows in every other list."""
+    project, pixel = factory.project(alice, name="Spring & more"), factory.pixel(alice, name="Retargeting")
+    factory.domain(alice)
+    factory.handler(alice)
+    alice.is_admin = True
+    for number in range(25):
+        link = factory.link(
+            alice,
+            f"an-alias-of-some-length-{number}",
+            title=f"A link of a usual length, which says what it is for, {number}",
+            location_url=f"https://example.com/{number}/{'a-long-address/' * 8}?campaign=spring",
+            tags=("spring", f"letter {number}", "sale"),
+            project_id=project.id,
+            sensitive_content=True,
+            clicks_limit=1_000,
+        )
+        link.pixels = [pixel]
+    factory.session.commit()
+
+
+@pytest.mark.usefixtures("full")
+def test_first_load_of_every_page(desk: Desk) -> None:
+    found = {name: dict(named(desk, f"/dashboard{path}")) for name, path in PAGES.items()}
+    assert {name: sizes for name, sizes in found.items() if sum(sizes.values()) > MOST} == {}
+    assert len(found["Links"]) > 8  # the page, its styles and its scripts
+    drawn = {address.rpartition("/")[2] for address in found["the statistics of a link"]}
+    assert {"jsvectormap-world.js", "uplot.iife.min.js"} < drawn
+    assert sum("statistics/map" in address for address in found["the statistics of a link"]) == 1

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import pytest
 from sqlalchemy import delete, select
 
 from app.accounts.models import User
@@ -25,9 +26,8 @@ from app.dashboard.statistics.state import CARDS
 from app.journal.codec import Visit
 from app.links.models import Link
 from app.trash.models import Trashed
-from tests.analytics.load import Plain
-from tests.clients import Api
 from tests.dashboard.conftest import HTMX, Desk
+from tests.factories import Factory
 from tests.past import Past, take_in
 
 KOLKATA = ZoneInfo("Asia/Kolkata")
@@ -59,67 +59,30 @@ def scopes(past: Past) -> dict[str, tuple[int, ...] | None]:
     }
 
 
-def compared_spans() -> dict[str, tuple[str, Span, Span, dict[str, str]]]:
-    """By name: the page's query, its days, the days they are compared with, and parameters for the API."""
-    one, end = dt.timedelta(1), today()
-    week, day = Span(end - 6 * one, end), Span(end - 5 * one, end - 5 * one)
-    own = Span(end - 5 * one, end - 2 * one)
-    custom = f"period=custom&start_date={own.start}&end_date={own.end}"
-    before = Span(week.start - 7 * one, week.end - 7 * one)
-    return {
-        "a week": ("period=7d", week, before, {}),
-        "filtered": ("period=7d&country_code=DE", week, before, {"country_code": "DE"}),
-        "bots": ("period=7d&bots=1", week, before, {"bots": "1"}),
-        "days of one's own": (custom, own, Span(own.start - 4 * one, own.end - 4 * one), {}),
-        "hours": (
-            f"period=day&date={day.start}",
-            day,
-            Span(day.start - one, day.end - one),
-            {"type": "hour"},
-        ),
-    }
-
-
-def test_comparisons_equal_the_api_and_a_plain_count(desk: Desk, past: Past, api: Api, session: Any) -> None:
+def test_an_overview_shows_the_report_and_what_was_before(desk: Desk, past: Past, session: Any) -> None:
     """For all links, for one link, and for a project of two."""
     session.get_one(Link, past.second.id).project_id = past.project.id
     session.commit()
+    one, end = dt.timedelta(1), today()
+    spans = {
+        "period=7d&country_code=DE": (Span(end - 6 * one, end), Span(end - 13 * one, end - 7 * one), {"filters": {"country_code": "DE"}}),
+        "period=7d&bots=1": (Span(end - 6 * one, end), Span(end - 13 * one, end - 7 * one), {"bots": True}),
+        f"period=day&date={end - 5 * one}": (Span(end - 5 * one, end - 5 * one), Span(end - 6 * one, end - 6 * one), {"type": "hour"}),
+    }  # fmt: skip
     both = (past.first.id, past.second.id)
     for path, links in {**scopes(past), f"/projects/{past.project.id}/statistics/": both}.items():
-        for name, (query, now, before, more) in compared_spans().items():
+        for query, (now, before, more) in spans.items():
             page = desk.get(f"{path}overview?{query}", headers=HTMX).text
-            shown = [
-                [int(cell) for cell in (row[1], row[2], row[4], row[5])] for row in rows(page, "figures")
-            ]
-            for columns, span in ((slice(2), now), (slice(2, 4), before)):
-                plain = plainly(past, links, span, more)
-                assert [row[columns] for row in shown] == plain, (path, name, span)
-                assert told_by_api(api, links, span, more) == plain, (path, name, span)
-            clicks, visitors = map(sum, zip(*plain, strict=True))
+            shown = rows(page, "figures")
+            for at, span in ((1, now), (4, before)):
+                report = answer(
+                    session, asked(past, start=span.start, end=span.end, link_ids=links, **more)
+                ).rows
+                counts = [[row["pageviews"], row["visitors"]] for row in report]
+                assert [[int(cell) for cell in row[at : at + 2]] for row in shown] == counts, (path, query)
+            clicks, visitors = map(sum, zip(*counts, strict=True))
             was = [text.replace(",", "") for text in re.findall(r"</span>was ([\d.,]+)", page)]
-            assert was == [str(clicks), str(visitors), f"{clicks / visitors:.2f}"], (path, name)
-
-
-def plainly(past: Past, links: tuple[int, ...] | None, span: Span, more: dict[str, str]) -> list[list[int]]:
-    visits = [
-        visit
-        for visit in past.visits
-        if (links is None or visit.link_id in links)
-        and visit.is_bot == int(more.get("bots", "0"))
-        and visit.country_code == more.get("country_code", visit.country_code)
-    ]
-    found = Plain(visits, KOLKATA, *span).rows(more.get("type", "overview"), over_links=links is not None)
-    return [[row["pageviews"], row["visitors"]] for row in found]
-
-
-def told_by_api(api: Api, links: tuple[int, ...] | None, span: Span, more: dict[str, str]) -> list[list[int]]:
-    """The API's numbers; for several links, the sums over them."""
-    asked = {"timezone": KOLKATA.key, "start_date": span.start, "end_date": span.end, **more}
-    each = [
-        [(row["pageviews"], row["visitors"]) for row in api.get(path, query_string=asked).json["data"]]
-        for path in (["/statistics"] if links is None else [f"/statistics/{id_}" for id_ in links])
-    ]
-    return [[sum(counts) for counts in zip(*some, strict=True)] for some in zip(*each, strict=True)]
+            assert was == [str(clicks), str(visitors), f"{clicks / visitors:.2f}"], (path, query)
 
 
 def test_each_list_has_the_rows_of_the_report(desk: Desk, past: Past, session: Any) -> None:
@@ -293,28 +256,6 @@ def test_what_filters_still_cover_is_said(
     )
 
 
-def test_one_filter_is_answered_for_all_days(
-    desk: Desk, past: Past, settings: Settings, session: Any, monkeypatch: Any
-) -> None:
-    """From the roll-ups, and compared with the days before."""
-    queries = ("/statistics/overview?country_code=DE", "/statistics/overview?country_code=DE&period=7d")
-    session.get_one(User, past.owner.id).timezone = "UTC"  # elsewhere pruned days are divided otherwise
-    session.commit()
-    before = [desk.get(query, headers=HTMX).text for query in queries]
-    listed = desk.get("/statistics/places?country_code=DE", headers=HTMX).text
-    prune(settings, session, monkeypatch)
-    for query, page in zip(queries, before, strict=True):
-        after = desk.get(query, headers=HTMX).text
-        assert "stored for a limited time" not in after
-        assert sum(int(row[1]) for row in rows(after, "figures")) == sum(
-            int(row[1]) for row in rows(page, "figures")
-        )
-    assert "was " in desk.get(queries[1], headers=HTMX).text
-    assert rows(desk.get("/statistics/places?country_code=DE", headers=HTMX).text, "top") == rows(
-        listed, "top"
-    )
-
-
 def test_clicks_of_deleted_links_stay_in_the_owners_sums(desk: Desk, past: Past, session: Any) -> None:
     """The sums keep the clicks of a link in the trash or purged, but the lists leave the link out."""
     before, gone, days = answer(session, asked(past)).pageviews, past.second.id, asked(past)
@@ -331,3 +272,12 @@ def test_clicks_of_deleted_links_stay_in_the_owners_sums(desk: Desk, past: Past,
         assert desk.get("/statistics/latest", headers=HTMX).status_code == 200
         session.execute(delete(Trashed))  # as after thirty days
         session.commit()
+
+
+@pytest.mark.settings(CLICKS_URL="clickhouse://127.0.0.1:9/clicks")
+def test_the_list_goes_on_and_statistics_say_so(desk: Desk, alice: User, factory: Factory) -> None:
+    link = factory.link(alice, url="goes-on")
+    assert "goes-on" in desk.get("/links/").text
+    page = desk.get(f"/links/{link.id}/statistics/")
+    assert page.status_code == 503
+    assert "Statistics are not available right now" in page.text

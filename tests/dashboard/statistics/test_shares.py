@@ -22,7 +22,6 @@ from app.analytics.sharing.models import StatisticsShare
 from app.audit.models import AuditEntry
 from app.core import clock
 from app.core.config import Settings
-from app.core.database import begin_write
 from app.dashboard.statistics import shared
 from app.links.models import Link
 from app.rate_limit.limiter import at_most
@@ -30,6 +29,7 @@ from tests.dashboard.conftest import HTMX, Desk
 from tests.dashboard.statistics.test_pages import rows, text_of
 from tests.factories import Factory
 from tests.past import Past, take_in
+from tests.writes import write
 
 FORM = {"name": "For the team", "parts": ["country_code", "referrer_host"], "period": "30d", "least": "5"}
 NOBODYS = "A" * 43
@@ -194,7 +194,6 @@ ENDINGS: dict[str, tuple[Callable[..., None], int]] = {
 }
 
 
-@pytest.mark.databases
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_when_it_ends(
     ending: str, alice: User, factory: Factory, stranger: FlaskClient, session: scoped_session[Session]
@@ -204,9 +203,7 @@ def test_when_it_ends(
     for path in ("", "/embed"):
         assert page_of(stranger, token, path).status_code == 200
     session.rollback()
-    begin_write(session)
-    act(session.get_one(StatisticsShare, share.id), token, {"session": session})
-    session.commit()
+    write(act, session.get_one(StatisticsShare, share.id), token, {"session": session})
     for path in ("", "/embed"):
         answer = page_of(stranger, token, path)
         assert answer.status_code == status, path
@@ -214,7 +211,6 @@ def test_when_it_ends(
     assert stranger.post(f"/dashboard/shared/{token}", data={"password": "x"}).status_code == status
 
 
-@pytest.mark.databases
 def test_a_deleted_links_address_ends_and_comes_back(
     desk: Desk, alice: User, factory: Factory, stranger: FlaskClient, session: scoped_session[Session]
 ) -> None:
