@@ -52,13 +52,13 @@ def test_bots_are_rows_but_do_not_count(ingest: Ingest, tables: Tables, visit: C
 
 
 def test_a_row_holds_all_that_was_known(ingest: Ingest, tables: Tables, journal: Journal) -> None:
-    known = Visit(1, 2, 3, 0, *(f"the {name}" for name in Visit._fields[4:]))
+    known = Visit(1, 2, 3, 0, *(f"{number:02}" for number in range(len(Visit._fields) - 4)))
     journal.append(encode(known))
     journal.append(encode(Visit(4, 5, 6, 1)))
     take_in(ingest)
     terms = tables.terms()
     first, second = tables.all(Click, *rows.COLUMNS)
-    assert first[:5] == (1, 2, 3, False, "v")
+    assert first[:5] == (1, 2, 3, False, known.visitor)
     assert [terms[each] for each in first[5:]] == [getattr(known, name) for name in rows.TEXTS]
     assert second == (4, 5, 6, True, None, *[None] * len(rows.TEXTS))
 
