@@ -232,15 +232,6 @@ def test_asking_again(api: Api, session: Session, run_worker: Any, mail: MailRec
     assert receivers(mail) == {STRANGER: 2}
 
 
-# --- the dashboard
-
-
-# --- what was there before
-
-
-# --- the attack
-
-
 def test_an_old_link_says_so(
     api: Api, client: Any, run_worker: Any, mail: MailReceiver, session: Session
 ) -> None:
