@@ -6,6 +6,7 @@ of its own, as the command's own process is; `tests/cli/` starts that where it i
 
 from __future__ import annotations
 
+import contextvars
 import os
 import sys
 import tempfile
@@ -14,6 +15,12 @@ from multiprocessing import get_context
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from subprocess import CompletedProcess
+
+from click.testing import Result
+
+from app import create_app
+from app.core.config import load_settings
+from app.core.extensions import db
 
 PRELOADED = ["app", "flask.cli", "tests.commands"]
 
@@ -57,3 +64,15 @@ def become_command(
     from flask.cli import main
 
     main()
+
+
+def run_in_own_application(data_dir: Path, *arguments: object, stdin: str = "", **settings: str) -> Result:
+    """Run a command in this process, with an application and contexts of its own, as a new process would."""
+    environ = {"DATA_DIR": str(data_dir), **settings}
+    app = create_app(load_settings({f"WAYPOST_{name}": text for name, text in environ.items()}))
+    given = [str(each) for each in arguments]
+    done = contextvars.Context().run(app.test_cli_runner().invoke, args=given, input=stdin)
+    with app.app_context():
+        db.engine.dispose()
+    app.extensions["rate_limiter"].close()
+    return done

@@ -37,6 +37,10 @@ SUMS: dict[str, tuple[Any, str, str]] = {
 RunImport = Callable[..., ImportReport]
 
 
+class Crash(BaseException):
+    """Ends a piece of work as a kill does: nothing catches it."""
+
+
 class Tables:
     """Committed rows, read by a connection of its own."""
 
@@ -147,6 +151,17 @@ def visit(journal: Journal) -> Callable[..., None]:
     return write
 
 
+@pytest.fixture
+def write(journal: Journal, ingest: Ingest) -> Callable[[list[Visit]], None]:
+    """`write(visits)`: writes these clicks to the journal, and ingests them."""
+
+    def write(visits: list[Visit]) -> None:
+        assert all(journal.append(encode(visit)) for visit in visits)
+        take_in(ingest)
+
+    return write
+
+
 def take_in(ingest: Ingest) -> None:
     """Ingests all that is possible, and removes finished segments."""
     while ingest.step():
@@ -176,11 +191,10 @@ def run(settings: Settings, rescued: Path) -> RunImport:
 
 
 @pytest.fixture
-def loaded(visits: list[Visit], ingest: Ingest, journal: Journal, factory: Factory, alice: User) -> Any:
+def loaded(visits: list[Visit], write: Callable[[list[Visit]], None], factory: Factory, alice: User) -> Any:
     """A session that finds the module's `visits` in the tables, and Alice's links that they clicked."""
     for id_ in sorted({visit.link_id for visit in visits if visit.workspace_id == alice.id}):
         factory.link(alice, id=id_)
-    assert all(journal.append(encode(visit)) for visit in visits)
-    take_in(ingest)
+    write(visits)
     factory.session.rollback()
     return factory.session

@@ -14,14 +14,11 @@ import pytest
 from app.accounts.workspaces import access_of
 from app.analytics import day_lists, rollup_models, upkeep
 from app.analytics import top_links as ranking
-from app.analytics.ingest import Ingest
 from app.analytics.statistics import StatisticsQuery
 from app.analytics.top_links import by_link
 from app.analytics.upkeep import Upkeep
 from app.core.config import Settings
-from app.journal.codec import Visit, encode
-from app.journal.writer import Journal
-from tests.analytics.conftest import take_in
+from app.journal.codec import Visit
 from tests.analytics.load import load
 
 pytestmark = pytest.mark.databases
@@ -39,15 +36,6 @@ def visits(make_link: Any, alice: Any) -> list[Visit]:
     chance = Random(3)
     some = load(1500, BEGIN, DAYS, {alice.id: ids}, chance)
     return [visit._replace(link_id=ids[int(30 * chance.random() ** 3)]) for visit in some]
-
-
-@pytest.fixture
-def write(journal: Journal, ingest: Ingest) -> Write:
-    def write(visits: list[Visit]) -> None:
-        assert all(journal.append(encode(visit)) for visit in visits)
-        take_in(ingest)
-
-    return write
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import shutil
 import time
 from collections.abc import Callable
@@ -12,14 +11,13 @@ import pytest
 
 from app.analytics import offsets
 from app.analytics.ingest import Ingest
-from app.analytics.journal_import import JournalImport, Skipped
+from app.analytics.journal_import import Skipped
 from app.analytics.models import FinishedSegment
-from app.core.config import Settings
 from app.journal import segments
 from app.journal.codec import Visit, encode
 from app.journal.writer import Journal
 from tests.analytics.conftest import RunImport, Tables, take_in
-from tests.journal.children import Child, forks
+from tests.journal.children import forks
 
 pytestmark = [pytest.mark.databases, forks]
 
@@ -32,10 +30,10 @@ def dead(rescued: Path) -> Callable[..., str]:
     """`dead(7, 7, 8)`: a segment of a dead machine with a click on each of these links. Returns its name."""
     counted = iter(range(1, 10_000))
 
-    def write(*links: int, lines: tuple[bytes, ...] = ()) -> str:
+    def write(*links: int) -> str:
         journal = Journal(rescued)
-        for line in (*(encode(Visit(next(counted), link, 1, 0)) for link in links), *lines):
-            assert journal.append(line)
+        for link in links:
+            assert journal.append(encode(Visit(next(counted), link, 1, 0)))
         journal.close()
         return max(segments.list_segments(rescued))
 
@@ -46,17 +44,6 @@ def set_since(tables: Tables, nanoseconds: int) -> None:
     table = FinishedSegment.__table__
     with tables.engine.begin() as connection:
         connection.execute(table.update().values(nanoseconds=nanoseconds))  # type: ignore[attr-defined]
-
-
-def test_each_click_once_however_often(run: RunImport, tables: Tables, dead: Callable[..., str]) -> None:
-    names = [dead(7, 7, 8), dead(8)]
-    report = run()
-    assert (report.clicks, report.damaged, report.skipped) == (4, 0, {})
-    assert [report.taken[name].clicks for name in names] == [3, 1]
-    assert run().clicks == 0
-    assert tables.counters() == {7: 2, 8: 2}
-    assert sorted(link for _, link in tables.rows()) == [7, 7, 8, 8]
-    assert tables.sums("owner_day") == {1: 4}
 
 
 @pytest.mark.parametrize("steps", [1, 2])
@@ -137,15 +124,6 @@ def test_an_unfinished_line_is_left_to_its_writer(
     assert run().skipped == {name: Skipped.COUNTED}
 
 
-def test_damage_is_counted_as_the_ingest_does(
-    run: RunImport, tables: Tables, dead: Callable[..., str]
-) -> None:
-    dead(7, 8, lines=(b"\n00000000 damaged\n",))
-    report = run()
-    assert (report.clicks, report.damaged, tables.damaged()) == (2, 1, 1)
-    assert run().damaged == 0
-
-
 def test_other_files_are_left_alone(
     run: RunImport, tables: Tables, rescued: Path, dead: Callable[..., str]
 ) -> None:
@@ -176,71 +154,3 @@ def test_the_record_is_kept_for_long_enough(tables: Tables) -> None:
     offsets.remove_offsets(tables.engine, [])
     names = [name for (name,) in tables.all(FinishedSegment, "name")]
     assert sorted(names) == sorted([recent, offsets.RECORDED_SINCE])
-
-
-def write_for_ever(directory: Path) -> None:
-    journal = Journal(directory, segment_bytes=4000)
-    number = 0
-    while True:
-        assert journal.append(encode(Visit(number, 7, 1, 0, visitor=f"{number}")))
-        number += 1
-        time.sleep(0.0002)
-
-
-def take_in_for_ever(settings: Settings) -> None:
-    ingest = Ingest(settings)
-    while True:
-        ingest.step()
-        ingest.tend()
-
-
-def import_for_ever(settings: Settings, directory: Path) -> None:
-    while True:
-        made = JournalImport(settings, directory)
-        made.run()
-        made.close()
-
-
-@pytest.mark.full
-def test_kills_of_imports_beside_a_machine_that_lives(
-    settings: Settings,
-    run: RunImport,
-    tables: Tables,
-    directory: Path,
-    rescued: Path,
-    make_ingest: Callable[[], Ingest],
-) -> None:
-    """Imports of its live journal and of copies, and its own worker, are killed again and again."""
-    chance = random.Random(5)
-    writer = Child(lambda: write_for_ever(directory))
-    starts = [
-        lambda: Child(lambda: take_in_for_ever(settings)),
-        lambda: Child(lambda: import_for_ever(settings, directory)),
-        lambda: Child(lambda: import_for_ever(settings, rescued)),
-    ]
-    children = [start() for start in starts]
-    for _ in range(20):
-        for name in segments.list_segments(directory):  # an older copy of each stays
-            if not (rescued / name).exists():
-                try:
-                    shutil.copy(directory / name, rescued / name)
-                except FileNotFoundError:
-                    (rescued / name).unlink(missing_ok=True)
-        time.sleep(0.15)
-        which = chance.randrange(3)
-        children[which].kill()
-        children[which] = starts[which]()
-    for child in [*children, writer]:
-        child.kill()
-    ingest = make_ingest()
-    while True:  # all that the writer has left
-        take_in(ingest)
-        if not segments.list_segments(directory):
-            break
-    run()
-    run()
-    assert tables.damaged() == 0
-    times = [moment for moment, _ in tables.rows()]
-    assert len(times) > 200, "something was there to be lost"
-    assert sorted(times) == list(range(max(times) + 1)), "each once"
-    assert tables.counters() == {7: len(times)}

@@ -22,7 +22,7 @@ from app.journal.codec import Visit, encode
 from app.redirects.limits import WRITE, open_engine
 from app.redirects.models import LimitedVisit
 from tests.analytics.conftest import Tables, take_in
-from tests.analytics.test_kills import Tallies, wait_until
+from tests.analytics.test_kills import Tallies, take_in_for_ever, wait_until
 from tests.journal.children import Child, forks
 
 KILLS, INGESTERS = 30, 2
@@ -182,13 +182,6 @@ def test_a_lower_number_may_be_committed_later(
     late.dispose()
     take_in(ingest)
     assert moments(tables) == [2, 1]
-
-
-def take_in_for_ever(settings: Settings, steps: Tallies, life: int) -> None:
-    ingest = Ingest(settings)
-    for step in itertools.count(1):
-        ingest.step()
-        steps[life] = step
 
 
 @forks

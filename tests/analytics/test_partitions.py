@@ -20,8 +20,7 @@ from app.analytics.periods import DAY_MS, day_number
 from app.analytics.statistics import query_statistics
 from app.analytics.upkeep import Upkeep
 from app.core.config import Settings
-from app.journal.codec import Visit, encode
-from app.journal.writer import Journal
+from app.journal.codec import Visit
 from tests.analytics.conftest import Tables, take_in
 from tests.analytics.load import load, questions
 
@@ -34,15 +33,6 @@ LINKS = {1: (10, 11, 12), 2: (20,)}
 @pytest.fixture
 def visits() -> list[Visit]:
     return load(600, BEGIN, DAYS, LINKS, Random(7))
-
-
-@pytest.fixture
-def write(journal: Journal, ingest: Ingest) -> Callable[[list[Visit]], None]:
-    def write(visits: list[Visit]) -> None:
-        assert all(journal.append(encode(visit)) for visit in visits)
-        take_in(ingest)
-
-    return write
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextvars
 import hashlib
 import io
 import json
@@ -10,6 +9,7 @@ import shutil
 import sqlite3
 import tarfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from subprocess import CompletedProcess
 from types import SimpleNamespace
@@ -17,16 +17,13 @@ from types import SimpleNamespace
 import pytest
 from click.testing import Result
 
-from app import create_app
 from app.cli import secrets
-from app.core.config import load_settings
 from app.core.encryption import encrypt_text
-from app.core.extensions import db
 from app.core.secret_keys.ring import fingerprint
 from app.operations.backups import archive
 from app.operations.backups.encryption import SECRET_KEYS, decrypt, encrypt_keys
-from tests.cli.test_backup import written
-from tests.commands import run_command
+from tests.cli.test_backup import contents, written
+from tests.commands import run_command, run_in_own_application
 from tests.factories import PASSWORD
 
 PASSPHRASE = "four slow trains at dawn"
@@ -52,18 +49,7 @@ def make_instance(tmp_path: Path, sqlite_template: Path) -> Callable[[str], Run]
         if is_migrated:
             shutil.copytree(sqlite_template, tmp_path / name)
             (tmp_path / name / "secret_key").unlink(missing_ok=True)
-
-        def run(*arguments: object, stdin: str = "", **settings: str) -> Result:
-            environ = {"DATA_DIR": str(tmp_path / name), **settings}
-            app = create_app(load_settings({f"WAYPOST_{key}": text for key, text in environ.items()}))
-            given = [str(each) for each in arguments]
-            done = contextvars.Context().run(app.test_cli_runner().invoke, args=given, input=stdin)
-            with app.app_context():
-                db.engine.dispose()
-            app.extensions["rate_limiter"].close()
-            return done
-
-        return run
+        return partial(run_in_own_application, tmp_path / name)
 
     return make
 
@@ -110,8 +96,7 @@ def test_without_a_passphrase_the_key_is_not_in_it(old: Run, new: Run, tmp_path:
     key, path = key_of(tmp_path / "old"), tmp_path / "b.tar.gz"
     said = old("backup", path).output
     assert f"The secret key it needs ({fingerprint(key)}) is not in it: keep {tmp_path / 'old'}" in said
-    with tarfile.open(path) as tar:
-        found = {member.name: tar.extractfile(member).read() for member in tar}  # type: ignore[union-attr]
+    found = contents(path)
     assert not [name for name, content in found.items() if key.encode() in content or "secret" in name]
     assert json.loads(found["manifest.json"])["keys"] == [fingerprint(key)]
 
@@ -191,8 +176,7 @@ def test_a_backup_of_an_earlier_format(
     """The first held the key in plain text, the second one could hold it encrypted by itself."""
     key = key_of(tmp_path / "old").encode()
     old("backup", tmp_path / "b.tar.gz")
-    with tarfile.open(tmp_path / "b.tar.gz") as tar:
-        found = {member.name: tar.extractfile(member).read() for member in tar}  # type: ignore[union-attr]
+    found = contents(tmp_path / "b.tar.gz")
     about = json.loads(found.pop("manifest.json")) | {"format": kind, "counts": {"main.db link": 0}}
     name, content = "secret_key", key
     if kind == 1:

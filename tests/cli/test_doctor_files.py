@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from flask import Flask
 
 from app.journal import segments
 from app.operations.checks.files import foreign_files, unwritable_places
-from tests.operations.test_owner import as_root, in_child
+from tests.operations.test_owner import as_root, data_dir, in_child
 
-
-@pytest.fixture
-def data_dir() -> Iterator[Path]:
-    """A data directory that other users can reach, too: pytest's own folders are for one user alone."""
-    directory = Path(tempfile.mkdtemp())
-    yield directory
-    shutil.rmtree(directory)
+__all__ = ["data_dir"]
 
 
 @as_root

@@ -21,7 +21,7 @@ from app.jobs.backups import BACKUP, REHEARSAL, BackupState, is_overdue, read_st
 from app.net.s3 import Bucket
 from app.notifications.models import SystemEmail
 from app.operations.backups.stores import FolderOfBackups
-from tests import postgres
+from tests.cli.test_backup import refused as refused_by
 from tests.s3_server import S3Server
 from tests.server import Server, wait_for
 
@@ -41,14 +41,6 @@ def run(app: Flask) -> Run:
         return done
 
     return run
-
-
-@pytest.fixture
-def clients(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The programs of the server's own version."""
-    if database == "postgresql":
-        found = next(place for place in postgres.bin_directories() if (place / "pg_dump").exists())
-        monkeypatch.setenv("PATH", f"{found}:{os.environ['PATH']}")
 
 
 @pytest.fixture
@@ -105,26 +97,17 @@ def test_a_passphrase_encrypts_all_of_it(run: Run, use, alice, folder: Path, tmp
     assert path.name.endswith(".tar.gz.age")
     assert path.read_bytes().startswith(b"Waypost backup, encrypted")
     other = Server(tmp_path / "other")
-    refused = run_elsewhere(other, "restore", str(path))
+    refused = refused_by(other, "restore", str(path))
     assert "is encrypted: add --passphrase" in refused
     (tmp_path / "words").write_text(f"{WORDS}\n")
     assert "Restored" in other.flask("restore", str(path), "--passphrase-file", str(tmp_path / "words"))
     assert "alice" in other.flask("users", "list")
 
 
-def run_elsewhere(server: Server, *arguments: str) -> str:
-    from app.core.folders import ROOT
-    from tests.commands import run_command
-
-    done = run_command(arguments, ROOT, server.environ)
-    assert done.returncode == 1, done.stdout
-    return done.stderr.decode()
-
-
 @pytest.mark.databases
 @pytest.mark.full
 def test_a_rehearsal_restores_and_checks(
-    run: Run, use, session, alice, make_link, folder: Path, data_dir: Path, clients
+    run: Run, use, session, alice, make_link, folder: Path, data_dir: Path, programs_of_postgres
 ) -> None:
     make_link(alice, url="kept")
     use(backup_to=str(folder), backup_passphrase=WORDS)

@@ -76,7 +76,6 @@ def test_every_row_of_the_table_says_what_is_read() -> None:
         assert all(row["weight"] > 0 and row.keys() == CONTENT[kind][0].keys() for row in CONTENT[kind]), kind
 
 
-@pytest.mark.databases
 class TestTheDemo:
     def test_says_how_to_get_in(self, seed: Seed, session: Session) -> None:
         done = seed("--email", "Demo@example.org", *SMALL)
@@ -127,6 +126,7 @@ class TestTheDemo:
         addresses = [value for handler in handlers for value in handler.settings.values() if "//" in value]
         assert all(address.startswith("https://example.com/") for address in addresses)
 
+    @pytest.mark.databases
     def test_run_again_it_replaces_the_account(self, seed: Seed, session: Session, bob: User) -> None:
         before = seed(*SMALL)
         after = seed("--links", "12", *SMALL)

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shlex
 import shutil
-import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from app.core.folders import ROOT
 from tests.docs.pages import block_after
-from tests.first_click import count_first_click
 from tests.image.scratch import Layer, is_possible
-from tests.server import free_port, wait_for
 
 pytestmark = pytest.mark.full
 
@@ -79,60 +72,6 @@ def test_it_writes_settings_and_units_and_starts_them(installed: Layer) -> None:
         "daemon-reload",
         "enable --now waypost.socket waypost.service waypost-backup.timer",
     ]
-
-
-@pytest.fixture
-def service(installed: Layer, tmp_path: Path) -> Iterator[tuple[int, Path]]:
-    """What ExecStart= of the unit starts, as its user, on a port of this machine."""
-    unit = (ROOT / "deploy/systemd/waypost.service").read_text()
-    start = re.search("^ExecStart=(.*)$", unit, re.MULTILINE)
-    assert start is not None
-    made = installed.run(["install", "-d", "-m", "700", "-o", "waypost", "-g", "waypost", "/var/lib/waypost"])
-    assert made.returncode == 0, made.stderr
-    port, output = free_port(), tmp_path / "log"
-    # the base URL is another than this test's
-    environ = ["PATH=/usr/bin:/bin", f"WAYPOST_PORT={port}", f"WAYPOST_BASE_URL=http://127.0.0.1:{port}"]
-    words = [
-        "setpriv",
-        "--reuid=waypost",
-        "--regid=waypost",
-        "--init-groups",
-        "--no-new-privs",
-        "env",
-        "-i",
-        *environ,
-    ]
-    text, variables = installed.script(
-        'mount -t proc proc "$TREE/proc"',
-        f'exec chroot "$TREE" {shlex.join([*words, *shlex.split(start[1])])}',
-    )
-    line = [
-        "unshare",
-        "--mount",
-        "--pid",
-        "--fork",
-        "--kill-child=TERM",
-        "--propagation",
-        "private",
-        "sh",
-        "-c",
-        text,
-    ]
-    with output.open("wb") as log:
-        process = subprocess.Popen(line, env=variables, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
-    yield port, output
-    with suppress(ProcessLookupError):
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-        os.kill(int(children[0]), signal.SIGTERM)
-    assert process.wait(60) == 0, output.read_text()
-
-
-def test_what_it_installed_counts_a_click(service: tuple[int, Path]) -> None:
-    port, output = service
-    (address,) = wait_for(
-        lambda: re.findall(r"http://\S*/setup\S*", output.read_text()), "the one-time address"
-    )
-    count_first_click(f"http://127.0.0.1:{port}", address)
 
 
 REFUSALS = {

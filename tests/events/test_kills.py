@@ -15,8 +15,10 @@ from collections.abc import Callable
 from contextlib import closing, suppress
 
 import pytest
+import requests
 
 from tests.cli.test_serve import children, main_pid
+from tests.crowds import Owner
 from tests.server import BROWSER, Server, wait_for
 from tests.test_kills import counted_visits
 
@@ -69,8 +71,8 @@ class Crowd:
 class Follower:
     """Reads the feed from the start, page after page, whatever is killed meanwhile."""
 
-    def __init__(self, server: Server, key: str, limit: int = 97) -> None:
-        self.server, self.key, self.limit = server, key, limit
+    def __init__(self, owner: Owner, limit: int = 97) -> None:
+        self.owner, self.limit = owner, limit
         self.cursor = ""
         self.read: list[bytes] = []
         self.is_over = threading.Event()
@@ -83,23 +85,19 @@ class Follower:
 
     def step(self) -> bool:
         """Reads a page; returns whether it had events. One that is not answered is asked for again."""
-        line = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=SECONDS)
         try:
-            line.request(
-                "GET",
-                f"/api/events?limit={self.limit}&after={self.cursor}",
-                headers={"Authorization": f"Bearer {self.key}"},
+            answer = self.owner.session.get(
+                f"{self.owner.site}/events",
+                params={"limit": self.limit, "after": self.cursor},
+                headers={"Connection": "close"},
+                timeout=SECONDS,
             )
-            answer = line.getresponse()
-            body = answer.read()
-        except (OSError, http.client.HTTPException):
+        except requests.RequestException:
             return False
-        finally:
-            line.close()
-        assert answer.status in {200, 503}, body
-        if answer.status == 503:  # the database is busy
+        assert answer.status_code in {200, 503}, answer.text
+        if answer.status_code == 503:  # the database is busy
             return False
-        page = json.loads(body)
+        page = answer.json()
         self.read += [json.dumps(event).encode() for event in page["data"]]
         self.cursor = page["meta"]["next"]
         return bool(page["data"])
@@ -108,20 +106,6 @@ class Follower:
         while self.step():
             pass
         return self.read
-
-
-def prepare(server: Server) -> str:
-    """A key, and the link `hot`."""
-    email = ("--email", "owner@example.com")
-    server.flask("users", "create", *email, "--password-stdin", stdin="five small boats go upriver\n")
-    key = server.flask("keys", "create", *email, "--name", "test").strip()
-    line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=SECONDS)
-    body = '{"url": "hot", "location_url": "https://example.com/"}'
-    head = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
-    line.request("POST", "/api/links", body, head)
-    assert line.getresponse().status == 201
-    line.close()
-    return key
 
 
 def kill_one(server: Server, luck: random.Random) -> None:
@@ -148,10 +132,13 @@ def waiting_changes(server: Server) -> list[tuple[object, ...]]:
         return connection.execute("SELECT id FROM event_draft").fetchall()
 
 
-def check_feed(make_server: Callable[..., Server], visits: int, kills: int) -> None:
-    server = make_server(PROCESSES="2", API_RATE_LIMIT="0")
-    key, luck = prepare(server), random.Random(19)
-    crowd, follower = Crowd(server, visits), Follower(server, key)
+@pytest.mark.full
+def test_thirty_kills_while_ten_thousand_come(make_server: Callable[..., Server]) -> None:
+    visits, kills = 10_000, 30
+    server, luck = make_server(PROCESSES="2", API_RATE_LIMIT="0"), random.Random(19)
+    owner = Owner(server)
+    owner.make_link(url="hot", location_url="https://example.com/")
+    crowd, follower = Crowd(server, visits), Follower(owner)
     for thread in [follower.thread, *crowd.threads]:
         thread.start()
     for kill in range(1, kills + 1):
@@ -177,7 +164,7 @@ def check_feed(make_server: Callable[..., Server], visits: int, kills: int) -> N
     follower.is_over.set()
     follower.thread.join()
     followed = follower.finish()
-    first, second = Follower(server, key).finish(), Follower(server, key, limit=1000).finish()
+    first, second = Follower(owner).finish(), Follower(owner, limit=1000).finish()
     assert first == second == followed
     events = [json.loads(event) for event in first]
     clicks = Counter(event["data"]["utm_source"] for event in events if event["type"] == "link.clicked")
@@ -187,13 +174,3 @@ def check_feed(make_server: Callable[..., Server], visits: int, kills: int) -> N
     assert len({event["id"] for event in events}) == len(events)
     assert [event["type"] for event in events if event["type"] != "link.clicked"] == ["link.created"]
     assert len(crowd.answered) >= visits - kills * VISITORS
-
-
-@pytest.mark.full
-def test_some_kills(make_server: Callable[..., Server]) -> None:
-    check_feed(make_server, visits=300, kills=2)
-
-
-@pytest.mark.full
-def test_thirty_kills_while_ten_thousand_come(make_server: Callable[..., Server]) -> None:
-    check_feed(make_server, visits=10_000, kills=30)

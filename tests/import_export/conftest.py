@@ -11,6 +11,7 @@ from app.accounts.models import User
 from app.accounts.workspaces import access_of
 from app.core.config import Settings
 from app.import_export import columns, files, runs, services, tables
+from app.import_export.exporter import export
 from app.import_export.models import LinkImport
 
 
@@ -45,3 +46,29 @@ def take(session: Session, settings: Settings, bring: Callable[..., LinkImport])
         return found
 
     return run
+
+
+@pytest.fixture
+def upload(session: Session, settings: Settings) -> Callable[..., LinkImport]:
+    """`upload(user, content)`: what the dashboard and the worker do with this file, whose columns are guessed."""
+
+    def run(user: User, content: bytes, state: str = "taking") -> LinkImport:
+        path = files.new_file(settings.data_dir)
+        path.write_bytes(content)
+        looked = services.look(path)
+        job = services.bring(access_of(user), path, "links", looked)
+        table = tables.open_table(path)
+        fields = {column: field for field, column in looked.columns.items()}
+        services.choose(job, table, fields, columns.date_orders(table, looked.columns))
+        session.flush()
+        services.start(job, state)
+        session.commit()
+        runs.run(job.id, settings)
+        return session.get_one(LinkImport, job.id, populate_existing=True)
+
+    return run
+
+
+def exported(user: User, kind: str = "csv", **asked: object) -> str:
+    """All links of a user, or those that are asked for, in a file of this kind."""
+    return "".join(export(user.id, asked, kind, lambda url, site: f"{site or 'https://s.test'}/{url}"))

@@ -15,7 +15,7 @@ from PIL import Image
 
 from app.accounts.workspaces import access_of
 from app.core.errors import Busy, Invalid
-from app.import_export import files, runs, services
+from app.import_export import files, runs
 from app.import_export.models import FailedRow, LinkImport
 from app.import_export.readers import archive
 from app.links import bulk_create, pictures, uploads
@@ -57,21 +57,8 @@ def with_pictures(*members: tuple[str, bytes], method: int = zipfile.ZIP_DEFLATE
 
 
 @pytest.fixture
-def take(session, settings) -> Take:
-    """`take(user, content)`: what the dashboard and the worker do with an uploaded file."""
-
-    def run(user: Any, content: bytes, state: str = "taking") -> LinkImport:
-        path = files.new_file(settings.data_dir)
-        path.write_bytes(content)
-        job = services.bring(access_of(user), path, "waypost.zip", services.look(path))
-        session.flush()
-        services.start(job, state)
-        session.commit()
-        runs.run(job.id, settings)
-        found: LinkImport = session.get(LinkImport, job.id, populate_existing=True)
-        return found
-
-    return run
+def take(upload: Take) -> Take:
+    return upload
 
 
 def problems(session) -> dict[str, list[list[str]]]:

@@ -36,7 +36,6 @@ from tests.accounts.deletion.test_purging import furnish
 from tests.migrations import environ
 from tests.writes import write
 
-pytestmark = pytest.mark.databases
 SITE = "https://go.example"
 
 
@@ -60,6 +59,7 @@ def rows(text: bytes) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text.decode("utf-8-sig"))))
 
 
+@pytest.mark.databases
 def test_everything_of_the_owner_and_nothing_of_others(session, settings, alice, bob, factory) -> None:
     furnish(session, factory, alice, settings)
     furnish(session, factory, bob, settings)
@@ -150,6 +150,7 @@ def test_viewers_get_no_secrets(session, settings, alice, bob, factory) -> None:
     assert len(rows(files["links.csv"])) >= 1
 
 
+@pytest.mark.databases
 def test_one_at_a_time(session: Session, settings: Settings, alice: User, bob: User) -> None:
     first = asked(alice)
     id_, name = first.id, first.file
@@ -161,6 +162,7 @@ def test_one_at_a_time(session: Session, settings: Settings, alice: User, bob: U
     assert asked(bob).id != second.id
 
 
+@pytest.mark.databases
 def test_after_a_day_it_is_gone(session: Session, settings: Settings, alice: User) -> None:
     row, _ = made(alice, settings)
     path = archives.path_of(settings.data_dir, row.file)
@@ -226,6 +228,7 @@ def test_what_fails_again_and_again_is_given_up(session, settings, alice, monkey
     assert archives.unfinished_archives(session, machine_id(settings.data_dir)) == []
 
 
+@pytest.mark.databases
 @pytest.mark.full
 def test_a_killed_process_is_begun_anew_and_leaves_nothing(session, settings, alice, factory) -> None:
     """With the real process, as the worker starts it."""

@@ -13,15 +13,14 @@ from sqlalchemy.orm import Session
 from app.accounts.models import User
 from app.accounts.workspaces import access_of
 from app.core.encryption import UnreadableSecret
-from app.import_export import exporter
 from app.import_export.attachments import handler_names
 from app.import_export.models import FailedRow, LinkImport
 from app.links import services
 from app.links.models import Link
 from app.notifications.models import NotificationHandler
 from app.projects.models import Project
+from tests.import_export.conftest import exported
 
-pytestmark = pytest.mark.databases
 TO = "https://example.com/"
 SECRET = "whsec_" + "QUJD" * 8
 Take = Callable[..., LinkImport]
@@ -53,6 +52,7 @@ def addresses(session: Session) -> dict[str, list[str]]:
 A, B = webhook(), webhook(address="https://hooks.example/b")
 
 
+@pytest.mark.databases
 @pytest.mark.settings(MAX_HANDLERS="1")
 def test_a_row_whose_handler_is_one_too_many_says_so(session: Session, alice: User, take: Take) -> None:
     take(alice, json.dumps([row("a", A), row("b", B), row("c", A)]))
@@ -60,6 +60,7 @@ def test_a_row_whose_handler_is_one_too_many_says_so(session: Session, alice: Us
     assert session.scalar(sa.select(sa.func.count()).select_from(NotificationHandler)) == 1
 
 
+@pytest.mark.databases
 @pytest.mark.parametrize("state", ["checking", "taking"])
 def test_they_are_made_once_and_told_apart_by_their_settings(session, alice, take, state) -> None:
     off = webhook("off", is_enabled=False)
@@ -81,6 +82,7 @@ def test_they_are_made_once_and_told_apart_by_their_settings(session, alice, tak
     }
 
 
+@pytest.mark.databases
 def test_rows_of_later_steps_find_what_earlier_ones_made(session, alice, take, monkeypatch) -> None:
     """Also where the signing secret can't be used, so that another one is made."""
     monkeypatch.setattr("app.import_export.runs.BATCH_SIZE", 1)
@@ -156,8 +158,7 @@ def test_an_export_tells_what_can_be_read(session: Session, alice: User, make_ha
     session.commit()
 
     def described() -> Any:
-        text = "".join(exporter.export(alice.id, {}, "json", lambda url, _: url))
-        return json.loads(text)[0]["handler_settings"]
+        return json.loads(exported(alice, "json"))[0]["handler_settings"]
 
     assert described() == [webhook()]
     session.execute(sa.text("UPDATE notification_handler SET settings = 'damaged'"))

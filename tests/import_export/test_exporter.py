@@ -23,17 +23,12 @@ from app.links.history import PICTURES
 from app.links.models import Alias, LimitCounter, Link
 from app.links.pictures import Picture
 from app.projects.models import Project
+from tests.import_export.conftest import exported
 from tests.links.pictures import picture
-
-pytestmark = pytest.mark.databases
 
 
 def short_url(url, site=None):
     return f"{site or 'https://s.test'}/{url}"
-
-
-def exported(user, kind="csv", **asked):
-    return "".join(exporter.export(user.id, asked, kind, short_url))
 
 
 def rows_of(text):
@@ -83,6 +78,7 @@ def test_no_cell_is_a_formula(session, alice, full):
         assert not [text for text in row.values() if begins_formula(text)]
 
 
+@pytest.mark.databases
 def test_only_what_is_asked_for_and_ones_own(session, alice, bob, full):
     assert (rows_of(exported(bob)), json.loads(exported(bob, "json"))) == ([], [])
     services.create(access_of(bob), {"url": "his", "location_url": "https://example.com/"})
@@ -98,6 +94,7 @@ def test_a_bad_filter(session, alice):
         exporter.export(alice.id, {"is_enabled": "perhaps"}, "csv", short_url)
 
 
+@pytest.mark.databases
 def test_many_pages(session, alice, monkeypatch):
     monkeypatch.setattr(exporter, "BATCH_SIZE", 10)
     services.create_bulk(access_of(alice), {"location_urls": [f"https://example.com/{n}" for n in range(35)]})
@@ -127,6 +124,7 @@ def file_of(user, kind, settings):
     return archives.path_of(settings.data_dir, row.file).read_bytes()
 
 
+@pytest.mark.databases
 @pytest.mark.parametrize("kind", ["csv", "json", "zip"])
 def test_every_field_comes_to_another_account(
     session, settings, alice, bob, take, full, kind, make_pixel, make_handler, make_domain

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
-from app.accounts.workspaces import access_of
+from app.accounts.models import User
 from app.core.errors import Invalid
-from app.import_export import columns, files, runs, services, tables
+from app.import_export import columns
 from app.import_export.models import FailedRow, LinkImport
 from app.links.clicks import clicks_of
 from app.links.models import Link
@@ -114,23 +115,9 @@ FILES: dict[str, tuple[str, tuple[str, str, int, list[str]], list[str], dict[str
 
 
 @pytest.fixture
-def bring(session, settings, alice):
-    """`bring(text)`: an import of this file as its owner's, the columns guessed."""
-
-    def run(text: str, date_order: str = "") -> LinkImport:
-        path = files.new_file(settings.data_dir)
-        path.write_text(text)
-        looked = services.look(path)
-        table = tables.open_table(path)
-        fields = {column: field for field, column in looked.columns.items()}
-        job = services.bring(access_of(alice), path, "links", looked)
-        services.choose(job, table, fields, columns.date_orders(table, looked.columns), date_order)
-        services.start(job, "taking")
-        session.commit()
-        runs.run(job.id, settings)
-        return session.get(LinkImport, job.id, populate_existing=True)
-
-    return run
+def bring(upload: Callable[..., LinkImport], alice: User) -> Callable[[str], LinkImport]:
+    """`bring(text)`: an import of this file as its owner's."""
+    return lambda text: upload(alice, text.encode())
 
 
 def problems(session, job, *, is_made: bool = False) -> list[tuple[int, list[list[str]]]]:

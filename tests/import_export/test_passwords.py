@@ -9,18 +9,15 @@ import json
 import pytest
 import sqlalchemy as sa
 
-from app.accounts.passwords import check_password, hash_password
+from app.accounts.passwords import hash_password
 from app.accounts.workspaces import access_of
-from app.import_export import exporter, runs
+from app.import_export import runs
 from app.import_export.models import FailedRow
 from app.import_export.services import listed_rows
 from app.links import services
 from app.links.models import Link
+from tests.import_export.conftest import exported
 from tests.import_export.test_cells import BAD, hash_of
-
-
-def exported(user, kind):
-    return "".join(exporter.export(user.id, {}, kind, lambda url, site: f"{site or 'https://s.test'}/{url}"))
 
 
 @pytest.fixture
@@ -43,20 +40,6 @@ def remove_all(session, user):
 
 def link_called(session, alias):
     return session.scalars(sa.select(Link).where(Link.url == alias)).one()
-
-
-@pytest.mark.databases
-def test_json_brings_the_password_and_its_version(session, alice, take, closed):
-    text = exported(alice, "json")
-    remove_all(session, alice)
-    job = take(alice, text)
-    assert (job.made, job.failed) == (2, 0)
-    link, plain = link_called(session, "closed"), link_called(session, "plain")
-    assert (link.password_hash, link.password_version, link.is_enabled) == (closed, 2, True)
-    assert check_password(link.password_hash, "open sesame")
-    assert not check_password(link.password_hash, "first")
-    assert (plain.password_hash, plain.password_version, plain.is_enabled) == (None, 0, True)
-    assert not listed_rows(job, 10, is_made=True)
 
 
 @pytest.mark.databases

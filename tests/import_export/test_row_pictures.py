@@ -23,6 +23,7 @@ from app.links.forms import LinkForm
 from app.links.models import Link
 from app.links.pictures import Picture
 from tests import pictures as stored_pictures
+from tests.import_export.conftest import exported
 from tests.links.pictures import SVG, huge_png, picture
 
 TO = "https://example.com/"
@@ -41,10 +42,6 @@ def kept() -> list[str]:
     return stored_pictures.served()
 
 
-def exported(user: User) -> str:
-    return "".join(exporter.export(user.id, {}, "json", lambda url, _: f"https://s.test/{url}"))
-
-
 @pytest.fixture
 def shown(alice: User, session: Session) -> Link:
     """A link with both pictures."""
@@ -56,7 +53,7 @@ def shown(alice: User, session: Session) -> Link:
 
 @pytest.mark.databases
 def test_an_export_holds_them_and_an_import_writes_them_anew(session, alice, bob, shown, take) -> None:
-    text = exported(alice)
+    text = exported(alice, "json")
     [row] = json.loads(text)
     for name, field in cells.DATA_FIELDS.items():
         stored = stored_pictures.content(getattr(shown, name))
@@ -72,8 +69,7 @@ def test_an_export_holds_them_and_an_import_writes_them_anew(session, alice, bob
 
 
 def test_other_files_do_not_hold_them(alice: User, shown: Link) -> None:
-    csv = "".join(exporter.export(alice.id, {}, "csv", lambda url, _: url))
-    assert "_data" not in csv
+    assert "_data" not in exported(alice)
     [[row]] = exporter.pages(alice.id, (), lambda url, _: url)
     assert [row[field] for field in cells.DATA_FIELDS.values()] == [None, None], "the ZIP has them once"
 
@@ -95,7 +91,7 @@ def test_an_export_reads_the_pictures_of_one_row_at_a_time(session, alice, shown
 def test_a_picture_that_is_gone_or_too_large_is_left_out(alice: User, shown: Link) -> None:
     stored_pictures.lose(f"uploads/{shown.cloaking_favicon}")
     stored_pictures.overwrite(str(shown.cloaking_opengraph), bytes(MAX_PICTURE_BYTES + 1))
-    [row] = json.loads(exported(alice))
+    [row] = json.loads(exported(alice, "json"))
     assert [row[field] for field in cells.DATA_FIELDS.values()] == [None, None]
 
 
@@ -158,7 +154,7 @@ def test_a_row_with_pictures_ends_its_step(session, alice, settings, bring) -> N
 
 def test_the_same_row_with_and_without_them_is_one_link(session, alice, shown, take) -> None:
     """An older export has the names alone. Moved to another alias, a link would come a second time otherwise."""
-    rows = json.loads(exported(alice))
+    rows = json.loads(exported(alice, "json"))
     services.delete_many(access_of(alice).workspace_id, [shown.id])
     session.commit()
     assert take(alice, json.dumps(rows)).made == 1

@@ -14,7 +14,6 @@ import sqlalchemy as sa
 from app.accounts.workspaces import access_of
 from app.domains.models import Domain
 from app.import_export import columns, preview, results, runs
-from app.import_export.exporter import export
 from app.import_export.models import FailedRow, LinkImport, PreviewRow
 from app.import_export.results import TWICE, TWICE_CHANGED
 from app.import_export.services import start
@@ -23,9 +22,9 @@ from app.links.bulk_edit import GONE
 from app.links.history import history_of
 from app.links.models import Link
 from app.projects.models import Project
+from tests.import_export.conftest import exported
 from tests.import_export.hostile import HOSTILE, as_json
 
-pytestmark = pytest.mark.databases
 TO = "https://example.com/"
 BY_ID = {"id": "id", "title": "title"}  # columns that a person named
 
@@ -56,15 +55,12 @@ class Desk:
         assert job.state == "done", job.problem
         return job
 
-    def exported(self, kind: str = "csv") -> str:
-        return "".join(export(self.alice.id, {}, kind, lambda url, domain: f"{domain or 'https://go.test'}/{url}"))  # fmt: skip
-
     def rows(self) -> dict[str, dict[str, Any]]:
-        return {row["url"]: row for row in json.loads(self.exported("json"))}
+        return {row["url"]: row for row in json.loads(exported(self.alice, "json"))}
 
     def edited(self, **cells: dict[str, str]) -> str:
         """An export with other cells: alias → column → text."""
-        rows = list(csv.DictReader(io.StringIO(self.exported().removeprefix("\ufeff"))))
+        rows = list(csv.DictReader(io.StringIO(exported(self.alice).removeprefix("\ufeff"))))
         for row in rows:
             row.update(cells.get(row["url"], {}))
         out = io.StringIO()
@@ -123,13 +119,14 @@ def full(session, alice, factory, desk) -> Link:
 
 @pytest.mark.parametrize("kind", ["csv", "json"])
 def test_an_export_as_it_is_changes_nothing(desk, full, kind) -> None:
-    before = desk.exported("json")
-    job = desk.check(desk.exported(kind))
+    before = exported(desk.alice, "json")
+    job = desk.check(exported(desk.alice, kind))
     assert (counts(job), desk.problems(job)) == ((0, 0, 3, 0), {})
     assert counts(desk.apply(job)) == (0, 0, 3, 0)
-    assert desk.exported("json") == before
+    assert exported(desk.alice, "json") == before
 
 
+@pytest.mark.databases
 def test_two_edited_cells_are_what_changes(desk, full) -> None:
     before = desk.rows()
     job = desk.check(desk.edited(Full={"title": "Better"}, other={"url": "renamed"}))
@@ -181,6 +178,7 @@ def test_each_cell_is_one_field(desk, full) -> None:
     assert link.schedule
 
 
+@pytest.mark.databases
 def test_relations_are_changed_by_name(desk, session, alice, full, factory) -> None:
     factory.domain(alice, "second.example")
     cells = {
@@ -228,6 +226,7 @@ def test_an_empty_cell_keeps_the_value_or_clears_it_where_so_chosen(desk, full, 
     assert one_of_each == (False, True, True), "one of each stays"
 
 
+@pytest.mark.databases
 def test_whose_the_link_is(desk, session, bob) -> None:
     """Somebody else's id and one that nobody has are told in the same words."""
     mine = desk.link("mine", title="old")
@@ -258,6 +257,7 @@ def test_numbers_of_another_sheet_are_no_links_of_ours(desk) -> None:
     }
 
 
+@pytest.mark.databases
 def test_an_alias_without_case_on_its_domain(desk, session, alice, factory) -> None:
     domain = factory.domain(alice, "links.example")
     for id_ in (None, domain.id):
@@ -284,6 +284,7 @@ def test_a_domain_or_an_alias_that_the_link_can_not_have(desk, session, alice, f
     assert list(desk.problems(job).values()) == [[("url", "This short link is taken.")]]
 
 
+@pytest.mark.databases
 def test_the_later_of_two_rows_is_wrong(desk, session, full, monkeypatch) -> None:
     """Of one link, by alias or id, and of one alias; also where another process checks each row."""
     monkeypatch.setattr(runs, "BATCH_SIZE", 1)
@@ -318,6 +319,7 @@ MEANWHILE: dict[str, tuple[dict[str, Any] | None, tuple[int, int, int, int], str
 }
 
 
+@pytest.mark.databases
 @pytest.mark.parametrize(("change", "expected", "said"), MEANWHILE.values(), ids=MEANWHILE)
 def test_a_link_that_changes_after_the_preview(desk, session, change, expected, said) -> None:
     link, same = (desk.link(url, title="old") for url in ("one", "same"))
@@ -333,6 +335,7 @@ def test_a_link_that_changes_after_the_preview(desk, session, change, expected, 
     assert found["one"].title == change.get("title", "new") if change else "one" not in found
 
 
+@pytest.mark.databases
 def test_a_link_that_changes_while_it_is_written(desk, session, monkeypatch) -> None:
     """Between the reading of the row and the write."""
     link = desk.link("one", title="old")
@@ -350,6 +353,7 @@ def test_a_link_that_changes_while_it_is_written(desk, session, monkeypatch) -> 
     assert desk.links()["one"].title == "theirs"
 
 
+@pytest.mark.databases
 def test_a_link_that_is_made_after_the_preview(desk) -> None:
     job = desk.check(f"url,location_url,title\none,{TO},new\n")
     assert counts(job) == (1, 0, 0, 0)
@@ -359,6 +363,7 @@ def test_a_link_that_is_made_after_the_preview(desk) -> None:
     assert desk.links()["one"].title == "theirs"
 
 
+@pytest.mark.databases
 def test_one_that_fails_in_the_write_leaves_the_others(desk, session) -> None:
     """An alias that somebody takes after the preview: that link stays as it was, wholly."""
     one, two = (desk.link(url, title="old") for url in ("one", "two"))

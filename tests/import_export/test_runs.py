@@ -187,8 +187,7 @@ def ends(runner: ProgramRunner) -> None:
     wait_for(are_over, "the ends of the processes")
 
 
-@pytest.mark.parametrize("kind", [Importer, Archiver])
-@pytest.mark.parametrize("how", EXIT)
+@pytest.mark.parametrize(("kind", "how"), [*((Importer, how) for how in EXIT), (Archiver, "is killed")])
 def test_a_process_that_fails_keeps_nobody_waiting(
     session, settings, engine, bring, alice, bob, make_user, programs, kind, how
 ) -> None:

@@ -101,4 +101,5 @@ MESSAGES: dict[str, Callable[[], Message]] = {
     "links": lambda: report(60, 31),
     "long": endless,
     "nasty": nasty,
+    "a title": lambda: event(text="", facts=(), url=None, stop_url=None),
 }

@@ -14,23 +14,16 @@ from app.net.session import OutboundSession
 from app.notifications.formatting import bars, fitted, units
 from app.notifications.json_post import read_object
 from app.notifications.message import Message
-from app.notifications.transport import DeliveryFailed, all_transports
 from app.notifications.transports import chat_a, chat_b, chat_c, chat_d
-from tests.notifications.messages import NASTY, endless, event, nasty, report
+from tests.notifications.messages import MESSAGES, NASTY, event, nasty
 from tests.notifications.receivers import Says, WebReceiver
+from tests.notifications.transports.answers import GONE, RETRY, check, wait
 
 PAYLOADS: dict[str, Callable[[Message], dict[str, Any]]] = {
     "chat_a": chat_a.payload,
     "chat_b": chat_b.payload,
     "chat_c": lambda message: chat_c.payload(message, "-100123"),
     "chat_d": chat_d.payload,
-}
-MESSAGES = {
-    "an event": event,
-    "a report": report,
-    "many links": lambda: report(40, 31),
-    "long": endless,
-    "nasty": nasty,
 }
 
 
@@ -111,18 +104,6 @@ def test_what_the_service_takes(type_: str, kind: str) -> None:
     CHECKS[type_](PAYLOADS[type_](MESSAGES[kind]()))
 
 
-@pytest.mark.parametrize("type_", PAYLOADS)
-def test_a_report_says_all_of_it_and_says_what_it_leaves_out(type_: str) -> None:
-    said = "\n".join(text for _, text in texts(PAYLOADS[type_](report())))
-    said = said.replace("\\", "")
-    for words in ("Your weekly report", "1,234", "+12 %", "18 November, 400 visits", "Countries", "Germany", "Kenya",
-                  "Devices", "▁▃▄▅▆▇█", "go.example/link-0"):  # fmt: skip
-        assert words in said
-    many = "\n".join(text for _, text in texts(PAYLOADS[type_](report(40))))
-    left = re.search(r"And (\d+) more links\.", many)
-    assert left and int(left[1]) < 40 and "link-0" in many.replace("\\", "")
-
-
 # --- what people typed
 
 
@@ -171,50 +152,50 @@ def test_teams_calls_nobody() -> None:
 ANSWERS = {
     "chat_a": {
         "taken": (Says(200, "ok"), None),
-        "no such webhook": (Says(404, "no_service"), (False, True, None)),
-        "channel deleted": (Says(404, "channel_not_found"), (False, True, None)),
-        "channel archived": (Says(410, "channel_is_archived"), (False, True, None)),
-        "forbidden by an administrator": (Says(403, "action_prohibited"), (False, True, None)),
-        "a token that is none": (Says(403, "invalid_token"), (False, True, None)),
-        "a proxy's 404": (Says(404, "<h1>Not found</h1>"), (False, False, None)),
-        "a payload it does not like": (Says(400, "invalid_payload"), (False, False, None)),
-        "too often": (Says(429, "rate_limited", {"Retry-After": "30"}), (False, False, 30)),
-        "in trouble": (Says(500, "rollup_error"), (False, False, None)),
-        "its words with 500": (Says(500, "no_service"), (False, False, None)),
+        "no such webhook": (Says(404, "no_service"), GONE),
+        "channel deleted": (Says(404, "channel_not_found"), GONE),
+        "channel archived": (Says(410, "channel_is_archived"), GONE),
+        "forbidden by an administrator": (Says(403, "action_prohibited"), GONE),
+        "a token that is none": (Says(403, "invalid_token"), GONE),
+        "a proxy's 404": (Says(404, "<h1>Not found</h1>"), RETRY),
+        "a payload it does not like": (Says(400, "invalid_payload"), RETRY),
+        "too often": (Says(429, "rate_limited", {"Retry-After": "30"}), wait(30)),
+        "in trouble": (Says(500, "rollup_error"), RETRY),
+        "its words with 500": (Says(500, "no_service"), RETRY),
     },
     "chat_b": {
         "taken": (Says(204), None),
-        "unknown webhook": (Says(404, '{"message": "Unknown Webhook", "code": 10015}'), (False, True, None)),
-        "not its token": (Says(401, '{"message": "Invalid Webhook Token", "code": 50027}'), (False, True, None)),
-        "a proxy's 404": (Says(404, "nope"), (False, False, None)),
-        "a body it does not like": (Says(400, '{"code": 50035}'), (False, False, None)),
-        "too often": (Says(429, '{"retry_after": 1.5, "global": false}', {"Retry-After": "2"}), (False, False, 1.5)),
-        "too often, says a proxy": (Says(429, "slow down", {"Retry-After": "7"}), (False, False, 7)),
-        "in trouble": (Says(502, "bad gateway"), (False, False, None)),
-        "not an object": (Says(404, "[10015]"), (False, False, None)),
+        "unknown webhook": (Says(404, '{"message": "Unknown Webhook", "code": 10015}'), GONE),
+        "not its token": (Says(401, '{"message": "Invalid Webhook Token", "code": 50027}'), GONE),
+        "a proxy's 404": (Says(404, "nope"), RETRY),
+        "a body it does not like": (Says(400, '{"code": 50035}'), RETRY),
+        "too often": (Says(429, '{"retry_after": 1.5, "global": false}', {"Retry-After": "2"}), wait(1.5)),
+        "too often, says a proxy": (Says(429, "slow down", {"Retry-After": "7"}), wait(7)),
+        "in trouble": (Says(502, "bad gateway"), RETRY),
+        "not an object": (Says(404, "[10015]"), RETRY),
     },
     "chat_c": {
         "taken": (Says(200, '{"ok":true,"result":{}}'), None),
-        "blocked": (Says(403, '{"ok":false,"error_code":403,"description":"Forbidden: bot was blocked by the user"}'), (False, True, None)),
-        "no such token": (Says(401, '{"ok":false,"error_code":401,"description":"Unauthorized"}'), (False, True, None)),
-        "no token at all": (Says(404, '{"ok":false,"error_code":404,"description":"Not Found"}'), (False, True, None)),
-        "no such chat": (Says(400, '{"ok":false,"error_code":400,"description":"Bad Request: chat not found"}'), (False, True, None)),
-        "no rights": (Says(400, '{"ok":false,"description":"Bad Request: not enough rights to send text messages to the chat"}'), (False, True, None)),
-        "markup": (Says(400, '{"ok":false,"description":"Bad Request: can\'t parse entities"}'), (False, False, None)),
-        "too often": (Says(429, '{"ok":false,"error_code":429,"description":"Too Many Requests","parameters":{"retry_after":21}}'), (False, False, 21)),
-        "a proxy's 403": (Says(403, "<h1>Forbidden</h1>"), (False, False, None)),
-        "in trouble": (Says(502, "bad gateway"), (False, False, None)),
+        "blocked": (Says(403, '{"ok":false,"error_code":403,"description":"Forbidden: bot was blocked by the user"}'), GONE),
+        "no such token": (Says(401, '{"ok":false,"error_code":401,"description":"Unauthorized"}'), GONE),
+        "no token at all": (Says(404, '{"ok":false,"error_code":404,"description":"Not Found"}'), GONE),
+        "no such chat": (Says(400, '{"ok":false,"error_code":400,"description":"Bad Request: chat not found"}'), GONE),
+        "no rights": (Says(400, '{"ok":false,"description":"Bad Request: not enough rights to send text messages to the chat"}'), GONE),
+        "markup": (Says(400, '{"ok":false,"description":"Bad Request: can\'t parse entities"}'), RETRY),
+        "too often": (Says(429, '{"ok":false,"error_code":429,"description":"Too Many Requests","parameters":{"retry_after":21}}'), wait(21)),
+        "a proxy's 403": (Says(403, "<h1>Forbidden</h1>"), RETRY),
+        "in trouble": (Says(502, "bad gateway"), RETRY),
     },
     "chat_d": {
         "taken": (Says(202), None),
-        "no such flow": (Says(404, '{"error":{"code":"WorkflowNotFound","message":"…"}}'), (False, True, None)),
-        "not its key": (Says(401, '{"error":{"code":"DirectApiAuthorizationRequired"}}'), (False, True, None)),
-        "half an address": (Says(400, '{"error":{"code":"MissingApiVersionParameter"}}'), (False, True, None)),
-        "switched off": (Says(400, '{"error":{"code":"WorkflowTriggerIsNotEnabled"}}'), (False, False, None)),
-        "too often": (Says(429, '{"error":{"code":"TooManyRequests"}}', {"Retry-After": "10"}), (False, False, 10)),
-        "an old connector in trouble": (Says(200, "Webhook message delivery failed with error: HTTP error 429"), (False, False, None)),
-        "error is no object": (Says(404, '{"error":"WorkflowNotFound"}'), (False, False, None)),
-        "in trouble": (Says(503), (False, False, None)),
+        "no such flow": (Says(404, '{"error":{"code":"WorkflowNotFound","message":"…"}}'), GONE),
+        "not its key": (Says(401, '{"error":{"code":"DirectApiAuthorizationRequired"}}'), GONE),
+        "half an address": (Says(400, '{"error":{"code":"MissingApiVersionParameter"}}'), GONE),
+        "switched off": (Says(400, '{"error":{"code":"WorkflowTriggerIsNotEnabled"}}'), RETRY),
+        "too often": (Says(429, '{"error":{"code":"TooManyRequests"}}', {"Retry-After": "10"}), wait(10)),
+        "an old connector in trouble": (Says(200, "Webhook message delivery failed with error: HTTP error 429"), RETRY),
+        "error is no object": (Says(404, '{"error":"WorkflowNotFound"}'), RETRY),
+        "in trouble": (Says(503), RETRY),
     },
 }  # fmt: skip
 CASES = [(type_, name) for type_, cases in ANSWERS.items() for name in cases]
@@ -233,21 +214,7 @@ def telegram_is_here(web_receiver: WebReceiver, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize(("type_", "name"), CASES)
 def test_what_an_answer_means(type_: str, name: str, web: WebReceiver, outbound: OutboundSession) -> None:
-    says, expected = ANSWERS[type_][name]
-    web.answers.append(says)
-    send = all_transports()[type_].send
-    if expected is None:
-        assert send(fields_of(type_, web.url), event(), outbound).status_code == says.status
-    else:
-        with pytest.raises(DeliveryFailed) as caught:
-            send(fields_of(type_, web.url), event(), outbound)
-        refused = caught.value
-        assert (refused.permanent, refused.gone, refused.retry_after) == expected
-        assert (
-            refused.reason.endswith(".")
-            and refused.status_code == says.status
-            and refused.answer == says.body
-        )
+    check(type_, fields_of(type_, web.url), ANSWERS[type_][name], web, outbound)
     path = "/bot123:AB%2F..%3FC/sendMessage" if type_ == "chat_c" else f"/hook/{type_}?sig=a%20b"
     assert [heard.path for heard in web.heard] == [path]
     assert web.heard[0].headers["content-type"] == "application/json; charset=utf-8"

@@ -29,6 +29,7 @@ from app.rate_limit.limiter import RateLimiter
 from tests.api.shape import problem
 from tests.clients import Api
 from tests.dashboard.conftest import desk
+from tests.notifications.messages import LINK
 from tests.notifications.receivers import MailReceiver
 from tests.notifications.sending import send_all
 
@@ -112,9 +113,6 @@ def test_one_mail_until_its_reader_agrees(
     assert waiting.status == DELIVERED  # at once, not only at its next planned attempt
     assert receivers(mail) == {STRANGER: 2}
     assert api.post(f"/notification-handlers/{id_}/test").json["data"]["status"] == "delivered"
-
-
-LINK = {"id": 7, "url": "a", "short_url": "https://go.example/a", "location_url": "https://example.com/", "clicks": 3}  # fmt: skip
 
 
 def test_the_mail_says_nothing_that_an_owner_typed(
@@ -230,15 +228,6 @@ def test_asking_again(api: Api, session: Session, run_worker: Any, mail: MailRec
         assert answer.json["data"]["is_confirmed"] is False
     run_worker()
     assert receivers(mail) == {STRANGER: 2}
-
-
-# --- the dashboard
-
-
-# --- what was there before
-
-
-# --- the attack
 
 
 def test_an_old_link_says_so(

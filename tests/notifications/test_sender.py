@@ -22,6 +22,7 @@ from app.notifications.models import Delivery, DeliveryAttempt, Event, Notificat
 from app.notifications.outbox import deliver
 from app.notifications.sender import Sender
 from app.notifications.site import site_of
+from tests.notifications.messages import LINK
 from tests.notifications.sinks import PLAIN, Sink
 from tests.server import wait_for
 
@@ -87,9 +88,6 @@ def send(session, handler, times: int = 1) -> list[Delivery]:
     rows = [deliver(session, handler.id, "link.started", {"link": LINK}) for _ in range(times)]
     session.commit()
     return rows
-
-
-LINK = {"id": 7, "url": "a", "short_url": "https://go.example/a", "location_url": "https://example.com/", "clicks": 3}  # fmt: skip
 
 
 # --- from event to arrival

@@ -16,11 +16,11 @@ from app.notifications.transport import all_transports
 from tests.api.shape import problem
 from tests.clients import Api
 from tests.dashboard.conftest import Desk, desk
+from tests.notifications.messages import LINK
 from tests.notifications.receivers import WebReceiver
 
 __all__ = ["desk"]
 pytestmark = pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8", BASE_URL="https://go.example")
-LINK = {"id": 7, "url": "a", "short_url": "https://go.example/a", "location_url": "https://example.com/", "clicks": 3}  # fmt: skip
 
 
 def make_hook(api: Api, url: str) -> int:

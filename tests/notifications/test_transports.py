@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import ssl
 from collections.abc import Callable
 from itertools import cycle
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import unquote_plus
 
 import pytest
 
@@ -19,21 +21,16 @@ from app.notifications import transports
 from app.notifications.delivery import attempt
 from app.notifications.message import Message
 from app.notifications.transport import all_transports
-from tests.notifications.messages import endless, event, nasty, report
+from tests.notifications.messages import MESSAGES, event, report
 from tests.notifications.peers import Authority, Peers
 from tests.notifications.receivers import MailReceiver, Says, WebReceiver
 
 TYPES = list(all_transports())
-MESSAGES: dict[str, Callable[[], Message]] = {
-    "an event": event,
+KINDS: dict[str, Callable[[], Message]] = {
+    **MESSAGES,
     "a test": lambda: event(
         type="handler.test", data={"handler": {"id": 1, "name": "n", "type": "x"}}, facts=()
     ),
-    "a report": report,
-    "a report of many links": lambda: report(200, 31),
-    "nothing but a title": lambda: event(text="", facts=(), url=None, stop_url=None),
-    "what people typed": nasty,
-    "texts without end": endless,
 }
 
 
@@ -53,7 +50,9 @@ def sink(web: WebReceiver, mail: MailReceiver, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.fixture
 def way_out(make_outbound: Callable[..., OutboundSession], mail: MailReceiver) -> OutboundSession:
-    return make_outbound(smtp_url=f"smtp://127.0.0.1:{mail.port}", mail_from="Waypost <waypost@go.example>")
+    return make_outbound(
+        300.0, smtp_url=f"smtp://127.0.0.1:{mail.port}", mail_from="Waypost <waypost@go.example>"
+    )
 
 
 def filled(type_: str, url: str) -> dict[str, Any]:
@@ -67,11 +66,40 @@ def filled(type_: str, url: str) -> dict[str, Any]:
 def test_everything_that_is_told_arrives_once(
     type_: str, sink: SimpleNamespace, way_out: OutboundSession
 ) -> None:
-    for number, (kind, make) in enumerate(MESSAGES.items(), 1):
+    for number, (kind, make) in enumerate(KINDS.items(), 1):
         outcome = attempt(type_, filled(type_, sink.web.url), make(), way_out)
         assert (outcome.is_delivered, outcome.detail) == (True, "Delivered."), kind
         assert sink.count() == number, kind
         assert outcome.status_code and 200 <= outcome.status_code < 300 and not outcome.changes, kind
+
+
+FOR_PROGRAMS = {"webhook", "subscription"}  # which get figures, and no texts
+WORDS = ("Your weekly report", "1,234", "+12 %", "18 November, 400 visits", "Countries", "Germany", "Kenya", "Devices",
+         "▁▃▄▅▆▇█", "link-0")  # fmt: skip
+
+
+def readable(sink: SimpleNamespace) -> str:
+    """What has arrived, without the escapes of any format."""
+    texts = [
+        json.dumps(heard.json, ensure_ascii=False)
+        if heard.body[:1] == b"{"
+        else unquote_plus(heard.body.decode())
+        for heard in sink.web.heard
+    ]
+    texts += [mail.get_body(["plain"]).get_content() for _, mail in sink.mail.mails]
+    return re.sub("[\u2060\\\\]", "", "\n".join(texts))
+
+
+@pytest.mark.parametrize("type_", [type_ for type_ in TYPES if type_ not in FOR_PROGRAMS])
+def test_a_report_says_all_of_it_and_says_what_it_leaves_out(
+    type_: str, sink: SimpleNamespace, way_out: OutboundSession
+) -> None:
+    attempt(type_, filled(type_, sink.web.url), report(), way_out)
+    found = readable(sink)
+    assert [word for word in WORDS if word not in found] == []
+    attempt(type_, filled(type_, sink.web.url), report(200), way_out)
+    left = re.search(r"And (\d+) more links\.", readable(sink))
+    assert type_ == "email" or (left and int(left[1]) < 200)
 
 
 @pytest.mark.parametrize("type_", TYPES)
@@ -79,6 +107,7 @@ def test_what_every_transport_says_of_itself(type_: str) -> None:
     transport = all_transports()[type_]
     icons = (ROOT / "app/templates/_icons.svg").read_text()
     assert f'id="icon-{transport.icon}"' in icons
+    assert transport.label
     assert all(one.label and one.guidance and one.example for one in transport.settings)
     assert type_ == "email" or transport.steps
     assert set(transport.secrets) <= {one.name for one in transport.settings} | set(transport.makes)

@@ -54,21 +54,6 @@ def test_counters_are_not_rounded_and_labels_are_escaped() -> None:
     read(text)
 
 
-REFUSED = {
-    "no help": "# TYPE waypost_a gauge\nwaypost_a 1\n",
-    "twice": "# HELP waypost_a A.\n# TYPE waypost_a gauge\nwaypost_a 1\nwaypost_a 1\n",
-    "of another": "# HELP waypost_a A.\n# TYPE waypost_a gauge\nwaypost_b 1\n",
-    "no total": "# HELP waypost_a A.\n# TYPE waypost_a counter\nwaypost_a 1\n",
-    "a quote": '# HELP waypost_a A.\n# TYPE waypost_a gauge\nwaypost_a{b="""} 1\n',
-}
-
-
-@pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED.keys())
-def test_the_reader_is_strict(text: str) -> None:
-    with pytest.raises(ValueError):
-        read(text)
-
-
 @pytest.mark.skipif(PROMTOOL is None, reason="no promtool here (Debian's package prometheus)")
 def test_promtool_reads_all_metrics(app: Flask) -> None:
     with app.app_context():

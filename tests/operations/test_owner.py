@@ -143,29 +143,26 @@ def test_what_root_left_before_is_named(app: Flask, given: Path) -> None:
     assert (code, str(lock) in said, f"chown -R nobody {given}" in said) == (1, True, True), said
 
 
-@as_root
-def test_the_switch_is_for_good(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(owner, "program_files", list)
-    give_away(data_dir)
-
-    def switched() -> list[object]:
-        run_as_owner(data_dir)
-        return [*os.getresuid(), *os.getresgid(), os.environ["HOME"], sorted(os.getgroups())]
-
-    groups = sorted(os.getgrouplist("nobody", NOBODY.pw_gid))
-    assert in_child(switched) == [NOBODY.pw_uid] * 3 + [NOBODY.pw_gid] * 3 + [NOBODY.pw_dir, groups]
+GROUPS = sorted(os.getgrouplist("nobody", NOBODY.pw_gid))
+OWNERS = {
+    "with a name": (NOBODY.pw_uid, NOBODY.pw_gid, GROUPS, NOBODY.pw_dir),
+    "without a name": (54321, 54322, [54322], "/"),
+}
 
 
 @as_root
-def test_a_user_without_a_name(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("uid", "gid", "groups", "home"), OWNERS.values(), ids=OWNERS)
+def test_the_switch_is_for_good(
+    uid: int, gid: int, groups: list[int], home: str, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(owner, "program_files", list)
-    os.chown(data_dir, 54321, 54322)
+    os.chown(data_dir, uid, gid)
 
     def switched() -> list[object]:
         run_as_owner(data_dir)
-        return [os.getuid(), os.getgid(), os.getgroups()]
+        return [*os.getresuid(), *os.getresgid(), sorted(os.getgroups()), os.environ["HOME"]]
 
-    assert in_child(switched) == [54321, 54322, [54322]]
+    assert in_child(switched) == [uid] * 3 + [gid] * 3 + [groups, home]
 
 
 @as_root

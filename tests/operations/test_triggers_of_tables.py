@@ -66,11 +66,6 @@ def test_those_of_other_tables_that_name_it_are_kept(engine: Engine) -> None:
         assert list(connection.scalars(text("SELECT id FROM seen"))) == [1, 1]
 
 
-def test_without_it_they_would_go(engine: Engine) -> None:
-    make_anew(engine)
-    assert seen_of(engine) == [1]
-
-
 def test_those_of_a_table_that_goes_go(engine: Engine) -> None:
     keep_triggers(engine)
     with engine.begin() as connection:

@@ -25,7 +25,7 @@ from app.journal.codec import Visit, encode
 from app.journal.writer import Journal
 from bench import stored_in_clickhouse
 from bench.stored import USER
-from tests.analytics.conftest import take_in
+from tests.analytics.conftest import Crash, take_in
 from tests.analytics.load import BEGIN, LINKS, load, plain, questions
 
 BEGIN_DAY = int(BEGIN.timestamp()) // 86_400
@@ -33,10 +33,6 @@ BEGIN_DAY = int(BEGIN.timestamp()) // 86_400
 ALL, SOME = (400, dt.datetime(2026, 11, 10, tzinfo=dt.UTC)), (10, dt.datetime(2026, 11, 7, tzinfo=dt.UTC))
 ASKED = [asked for asked in questions() if asked.type in {"overview", "hour", "country_code"}]
 Maintain = Callable[[int, dt.datetime], None]
-
-
-class Crash(BaseException):
-    """Ends the upkeep as a kill does."""
 
 
 @pytest.fixture

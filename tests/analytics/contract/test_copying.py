@@ -22,7 +22,7 @@ from app.core.database import CLICKHOUSE
 from app.core.extensions import db
 from app.journal.codec import encode
 from app.journal.writer import Journal
-from tests.analytics.conftest import take_in
+from tests.analytics.conftest import Crash, take_in
 from tests.analytics.load import BEGIN, LINKS, load, questions
 from tests.factories import Factory
 
@@ -34,10 +34,6 @@ SCOPES: tuple[dict[str, Any], ...] = (
     {"bots": True, "workspace_id": 2},
     {"filters": {"country_code": "DE"}},
 )
-
-
-class Crash(BaseException):
-    """Ends the copy as a kill does."""
 
 
 @pytest.fixture

@@ -21,17 +21,13 @@ from app.analytics.ingest import Ingest
 from app.core.config import Settings
 from app.journal.codec import Visit, encode
 from app.journal.writer import Journal
-from tests.analytics.conftest import Tables, take_in
+from tests.analytics.conftest import Crash, Tables, take_in
 from tests.analytics.load import load
 from tests.clickhouse_server import ClickHouseServer
 from tests.migrations import environ
 from tests.server import wait_for
 
 BEGIN = dt.datetime(2026, 11, 20, tzinfo=dt.UTC)
-
-
-class Crash(BaseException):
-    """Ends the ingest as a kill does: nothing catches it."""
 
 
 @pytest.fixture

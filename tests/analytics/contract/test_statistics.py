@@ -35,6 +35,7 @@ from app.events.push.links import count_matches
 from app.journal.codec import Visit, encode
 from app.journal.writer import Journal
 from app.notifications.click_filter import ClickFilter
+from app.redirects.user_agent import parse_device
 from tests.analytics.conftest import take_in
 from tests.analytics.load import BEGIN, END, LINKS, START, load, plain, questions, value
 
@@ -126,7 +127,7 @@ def test_the_period_before_is_as_long_and_ends_right_before() -> None:
     assert earlier.bots
 
 
-def test_hours_of_the_week_and_last_days(loaded: Any, visits: list[Visit]) -> None:
+def check_hours_of_the_week_and_last_days(loaded: Any, visits: list[Visit]) -> None:
     asked = questions(zone=KOLKATA)[0]
     counted = plain(visits, asked)
     expected = counted.count(lambda visit: (counted.local(visit).weekday(), counted.local(visit).hour))
@@ -138,7 +139,7 @@ def test_hours_of_the_week_and_last_days(loaded: Any, visits: list[Visit]) -> No
     assert days == {10: [row["pageviews"] for row in plain(visits, asked).rows("overview")], 99: [0] * 7}
 
 
-def test_single_clicks(loaded: Any, visits: list[Visit]) -> None:
+def check_single_clicks(loaded: Any, visits: list[Visit]) -> None:
     asked = questions(zone=BERLIN, filters={"country_code": "DE"})[0]
     counted = plain(visits, asked)
     inside = [visit for visit in counted.visits if counted.is_inside(visit)]
@@ -151,35 +152,83 @@ def test_single_clicks(loaded: Any, visits: list[Visit]) -> None:
     for column, name in columns.items():
         said = Counter(row[column] for row in rows)
         assert said == Counter(value(name, visit) or "" for visit in inside), name
-    newest = [(visit.time_ms // 1000, visit.link_id) for visit in inside[::-1][:20]]
-    latest = reader_of(loaded).latest_visits(asked)
-    assert [(int(visit.datetime.timestamp()), visit.link_id) for visit in latest] == newest
-    assert {visit.country_code for visit in latest} == {"DE"}
 
 
-def test_minutes_links_and_beginnings(loaded: Any, visits: list[Visit]) -> None:
+LATEST: dict[str, dict[str, Any]] = {
+    "all": {},
+    "of one country, on the days of another zone": {"zone": BERLIN, "filters": {"country_code": "DE"}},
+    "of two values": {"filters": {"country_code": "US", "browser_name": "Chrome"}},
+    "bots on a link": {"link_ids": (11,), "bots": True},
+    "one day elsewhere": {"start": START, "end": START, "zone": BERLIN},
+    "no links": {"link_ids": ()},
+}
+SHOWN = (
+    "link_id",
+    "country_code",
+    "city_name",
+    "referrer_host",
+    "referrer_path",
+    "utm_source",
+    "destination",
+)
+
+
+def check_latest_clicks(loaded: Any, visits: list[Visit]) -> None:
+    for name, fields in LATEST.items():
+        asked = questions(**fields)[0]
+        counted = plain(visits, asked)
+        expected = [
+            (visit.time_ms // 1000, parse_device(visit.agent), *(getattr(visit, each) for each in SHOWN))
+            for visit in counted.visits[::-1]
+            if counted.is_inside(visit)
+        ]
+        found = reader_of(loaded).latest_visits(asked)
+        assert [
+            (one.datetime.timestamp(), one.device, *(getattr(one, each) for each in SHOWN)) for one in found
+        ] == expected[:20], name
+        assert {one.bot_name for one in found} <= {"curl" if asked.bots else ""}
+        assert bool(found) == (name != "no links")
+
+
+def check_last_minutes(loaded: Any, visits: list[Visit]) -> None:
+    for links in (None, (10,), (10, 11)):
+        asked = questions(link_ids=links)[0]
+        people = plain(visits, asked).visits
+        now = dt.datetime.fromtimestamp(people[len(people) // 2].time_ms / 1000, dt.UTC)
+        first = int(now.timestamp()) // 60 - 599
+        clicks, visitors, seen = Counter[int](), Counter[int](), set[str]()
+        for visit in people:
+            minute = visit.time_ms // 60_000 - first
+            if 0 <= minute < 600:
+                clicks[minute] += 1
+                visitors[minute] += visit.visitor not in seen
+                seen.add(visit.visitor)
+        assert clicks.total() > visitors.total() > 0
+        found = reader_of(loaded).by_minute(asked, now, 600)
+        assert [tuple(count) for count in found] == [(clicks[each], visitors[each]) for each in range(600)]
+
+
+def check_links_and_beginnings(loaded: Any, visits: list[Visit]) -> None:
     reader = reader_of(loaded)
-    asked = questions()[0]
-    people = [visit for visit in plain(visits, asked).visits if visit.workspace_id == 1]
-    now = dt.datetime.fromtimestamp(people[len(people) // 2].time_ms / 1000, dt.UTC)
-    minutes = reader.by_minute(asked, now, 600)
-    last = int(now.timestamp() * 1000) // 60_000
-    recent = [visit for visit in people if last - 600 < visit.time_ms // 60_000 <= last]
-    assert sum(count.pageviews for count in minutes) == len(recent)
-    assert sum(count.visitors for count in minutes) == len({visit.visitor for visit in recent})
-    for filters in ({}, {"os_name": "iOS"}):
-        question = replace(asked, filters=filters)
-        counted = plain(visits, replace(question, link_ids=(10, 11, 12)))
-        expected = counted.count(lambda visit: visit.link_id, over_links=True)
-        assert {id_: tuple(counts) for id_, counts in reader.top_links(question)} == expected
-        assert len(reader.top_links(replace(question, limit=1))) == 1
+    for links in (LINKS[1], (10, 12)):
+        for filters in ({}, {"os_name": "iOS"}, {"os_name": "iOS", "country_code": "DE"}):
+            asked = questions(link_ids=links, filters=filters)[0]
+            expected = plain(visits, asked).count(lambda visit: visit.link_id, over_links=True)
+            found = [(id_, tuple(counts)) for id_, counts in reader.top_links(asked)]
+            assert dict(found) == expected
+            assert [clicks for _, (clicks, _) in found] == sorted(
+                (n for n, _ in expected.values()), reverse=True
+            )
+            assert len(reader.top_links(replace(asked, limit=1))) == 1
     assert first_moment(loaded, 1) == BEGIN
     assert first_moment(loaded, 9) is None
     assert reader.has_visits([9, 10])
     assert not reader.has_visits([9])
-    newest = max(visit.time_ms for visit in visits if visit.link_id == 10 and not visit.is_bot)
-    assert reader.latest_click(10) == dt.datetime.fromtimestamp(newest // 1000, dt.UTC)
-    assert reader.count_rows(1) == sum(visit.workspace_id == 1 for visit in visits)
+    for link in LINKS[1]:
+        newest = max(visit.time_ms for visit in visits if visit.link_id == link and not visit.is_bot)
+        assert reader.latest_click(link) == dt.datetime.fromtimestamp(newest // 1000, dt.UTC)
+    assert reader.latest_click(999) is None
+    assert reader.count_rows(1) == sum(visit.user_id == 1 for visit in visits)
 
 
 def matching(visits: list[Visit], scope: Scope, first: int, last: int) -> Counter[int]:
@@ -209,7 +258,7 @@ LINK_SCOPES: dict[str, Scope] = {
 }
 
 
-def test_clicks_by_link(loaded: Any, visits: list[Visit]) -> None:
+def check_clicks_by_link(loaded: Any, visits: list[Visit]) -> None:
     """Also where a day is cut, before which visitors came that come again."""
     reader, day = reader_of(loaded), int(BEGIN.timestamp() * 1000) // QUARTER_MS
     for name, scope in LINK_SCOPES.items():
@@ -233,7 +282,7 @@ CLICK_FILTERS: dict[str, tuple[dict[str, Any], tuple[int, ...] | None]] = {
 }
 
 
-def test_how_many_clicks_of_the_last_day_match(loaded: Any, visits: list[Visit]) -> None:
+def check_clicks_of_the_last_day(loaded: Any, visits: list[Visit]) -> None:
     """The counter beside a handler's form; the last day is the last 96 quarters of an hour, begun ones too."""
     moment = BEGIN + dt.timedelta(days=5, hours=17, minutes=38)
     last = int(moment.timestamp() * 1000) // QUARTER_MS + 1
@@ -248,6 +297,23 @@ def test_how_many_clicks_of_the_last_day_match(loaded: Any, visits: list[Visit])
         assert count_matches(loaded, 1, None, ClickFilter.of({})) > 10
         many = ClickFilter.of({"countries": ["DE"] * 11})
         assert count_matches(loaded, 1, None, many) is None
+
+
+CHECKS = (
+    check_hours_of_the_week_and_last_days,
+    check_single_clicks,
+    check_latest_clicks,
+    check_last_minutes,
+    check_links_and_beginnings,
+    check_clicks_by_link,
+    check_clicks_of_the_last_day,
+)
+
+
+def test_other_readings(loaded: Any, visits: list[Visit]) -> None:
+    """One after the other on the same clicks, whose loading takes most of the time."""
+    for check in CHECKS:
+        check(loaded, visits)
 
 
 @pytest.mark.full

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from sqlalchemy import select, update
@@ -31,42 +31,10 @@ pytestmark = [
 ]
 Make = Callable[..., Any]
 
-OK = b"HTTP/1.1 200 OK\r\n"
-DELIVERED = "Delivered."
-SILENT = "The server did not answer in time."
-CUT = "The server hung up early, or its answer is not HTTP."
-
-
-class Misdeed(NamedTuple):
-    """What a receiver does with each request, and what the log says of that."""
-
-    script: Callable[[Peers], Script]
-    detail: str
-    holds: bool = False  # the line, for as long as it is let
-
-
-MISDEEDS = {
-    "accepts and never answers": Misdeed(lambda p: p.hangs, SILENT, holds=True),
-    "trickles its head": Misdeed(lambda p: p.goes_on(OK + b"X: ", b"x", 0.02), SILENT, holds=True),
-    "trickles its body": Misdeed(
-        lambda p: p.goes_on(OK + b"Content-Length: 9999\r\n\r\n", b"x", 0.02), SILENT, holds=True
-    ),
-    "trickles a body of no length": Misdeed(
-        lambda p: p.goes_on(OK + b"\r\n", b"x", 0.02), SILENT, holds=True
-    ),
-    "announces more than it sends": Misdeed(lambda p: p.says(OK + b"Content-Length: 400\r\n\r\nok"), CUT),
-    "announces more, and keeps the line": Misdeed(
-        lambda p: p.goes_on(OK + b"Content-Length: 400\r\n\r\nok", b"", 0.02), SILENT, holds=True
-    ),
-    "announces a negative length": Misdeed(lambda p: p.says(OK + b"Content-Length: -5\r\n\r\nok"), CUT),
-    "announces two lengths": Misdeed(
-        lambda p: p.says(OK + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nok"), CUT
-    ),
-    "announces less than it sends": Misdeed(
-        lambda p: p.says(OK + b"Content-Length: 2\r\n\r\nok, and " + b"x" * 100_000), DELIVERED
-    ),
-    "sends a body without end": Misdeed(lambda p: p.goes_on(OK + b"\r\n", b"x" * 4096), DELIVERED),
-    "sends a head without end": Misdeed(lambda p: p.goes_on(OK, b"X-Y: z" * 999 + b"\r\n"), CUT),
+# what else a receiver may do with a request, and how an attempt ends then, is in tests/net/test_http.py
+HOLDING: dict[str, Callable[[Peers], Script]] = {
+    "accepts and never answers": lambda peers: peers.hangs,
+    "trickles a body": lambda peers: peers.goes_on(b"HTTP/1.1 200 OK\r\n\r\n", b"x", 0.02),
 }
 
 
@@ -105,7 +73,7 @@ def clicks_of(web: WebReceiver, path: str) -> list[str]:  # noqa: F811
     ]
 
 
-@pytest.mark.parametrize("name", [name for name, misdeed in MISDEEDS.items() if misdeed.holds])
+@pytest.mark.parametrize("name", HOLDING)
 def test_who_holds_the_line_holds_up_nobody(
     name: str,
     feed: Feed,
@@ -123,7 +91,7 @@ def test_who_holds_the_line_holds_up_nobody(
     monkeypatch.setattr(steps, "MAX_WAITING", 2)
     patience(300)  # longer than all that follows: nothing is given up meanwhile
     tried: list[str] = []
-    script = MISDEEDS[name].script(peers)
+    script = HOLDING[name](peers)
 
     def held(line: Any) -> None:
         tried.append("")

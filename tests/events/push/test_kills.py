@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any
 
 import pytest
 
+from tests import crowds
 from tests.crowds import make_request, send_at_once
 from tests.events.push.receiver import ClickReceiver
 from tests.server import Server, wait_for
@@ -35,30 +34,15 @@ def receiver() -> Iterator[ClickReceiver]:
     found.server_close()
 
 
-class Owner:
-    """An owner with a key of a real server."""
-
-    def __init__(self, server: Server) -> None:
-        email = ("--email", "owner@example.com")
-        server.flask("users", "create", *email, "--password-stdin", stdin="five small boats go upriver\n")
-        self.server, self.key = server, server.flask("keys", "create", *email, "--name", "test").strip()
-
-    def post(self, path: str, **fields: Any) -> dict[str, Any]:
-        headers = {
-            "Authorization": f"Bearer {self.key}",
-            "Content-Type": "application/json",
-            "Prefer": "return=representation",
-        }
-        address = f"{self.server.url}/api{path}"
-        request = urllib.request.Request(address, json.dumps(fields).encode(), headers)
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            found: dict[str, Any] = json.load(answer)["data"]
-        return found
+class Owner(crowds.Owner):
+    """An owner who subscribes receivers."""
 
     def subscribe(self, receiver: ClickReceiver, path: str, **fields: Any) -> None:
-        target = f"{receiver.url.rstrip('/')}{path}"
-        made = self.post("/subscriptions", target_url=target, events=["link.clicked"], **fields)
-        receiver.secrets[path] = made["secret"]
+        sent = {"target_url": f"{receiver.url.rstrip('/')}{path}", "events": ["link.clicked"], **fields}
+        answer = self.session.post(
+            f"{self.site}/subscriptions", json=sent, headers={"Prefer": "return=representation"}, timeout=60
+        )
+        receiver.secrets[path] = answer.json()["data"]["secret"]
 
 
 def counted(server: Server) -> set[str]:
@@ -77,7 +61,7 @@ def hurry(server: Server) -> None:
 def test_every_counted_click_arrives(make_server: Callable[..., Server], receiver: ClickReceiver) -> None:
     server = make_server(**SETTINGS)
     owner = Owner(server)
-    owner.post("/links", url="hot", location_url="https://example.com/")
+    owner.make_link(url="hot", location_url="https://example.com/")
     owner.subscribe(receiver, "/all")
     crowd = Crowd(server.port)
     for kill in range(1, KILLS + 1):
@@ -109,7 +93,7 @@ def test_the_first_click_of_a_thousand_at_once(
     receiver.fails = 0.0
     server = make_server(**SETTINGS)
     owner = Owner(server)
-    owner.post("/links", url="hot", location_url="https://example.com/")
+    owner.make_link(url="hot", location_url="https://example.com/")
     owner.subscribe(receiver, "/first", click_filter={"countries": ["DE"], "first": True})
     owner.subscribe(receiver, "/all")
     requests = [

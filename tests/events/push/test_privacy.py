@@ -185,6 +185,7 @@ def test_nothing_of_a_visitor_is_pushed_shown_or_logged(
     assert set(arrived["/subscription"]) < people
     assert len(arrived) == len(made), "each type of handler was told of something"
 
+    assert secrets_in(json.dumps(feed.all(), ensure_ascii=False), hashes) == []
     stored = stored_in(settings)
     assert "news.example" in stored and secrets_in(stored, hashes) == []
     shown = [api.get("/subscriptions/samples?event=link.clicked").text]

@@ -28,10 +28,7 @@ from tests.events.push.conftest import Push
 from tests.notifications.receivers import WebReceiver
 from tests.notifications.sending import send_all
 
-pytestmark = [
-    pytest.mark.databases,
-    pytest.mark.settings(BASE_URL="https://go.example", ALLOW_PRIVATE_NETWORKS="127.0.0.0/8"),
-]
+pytestmark = pytest.mark.settings(BASE_URL="https://go.example", ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
 
 
 @pytest.fixture
@@ -102,6 +99,7 @@ def test_nothing_is_delivered_after_the_end(
     assert count(session, NotificationHandler) == count(session, Delivery) == 0
 
 
+@pytest.mark.databases
 def test_it_waits_while_the_account_is_disabled(
     key: ApiKey,
     bob: User,
@@ -140,6 +138,7 @@ def through_a_role(key: ApiKey, member: WorkspaceMember, api: Api) -> None:
     assert api.post(f"/workspace/members/{member.id}", json={"role": VIEWER}).status_code == 200
 
 
+@pytest.mark.databases
 @pytest.mark.parametrize("end", [through_the_api, through_a_role])
 def test_it_is_gone_with_the_answer(
     end: Callable[[ApiKey, WorkspaceMember, Api], None],

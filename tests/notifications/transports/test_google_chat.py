@@ -13,12 +13,9 @@ import pytest
 
 from app.net.session import OutboundSession
 from app.notifications.transports import google_chat
-from tests.notifications.messages import NASTY, endless, event, nasty, report
+from tests.notifications.messages import MESSAGES, NASTY, event, nasty
 from tests.notifications.receivers import Says, WebReceiver
 from tests.notifications.transports.answers import GONE, REFUSED, RETRY, Cases, check, wait
-
-MESSAGES = {"event": event, "report": report, "links": lambda: report(60, 31), "long": endless, "nasty": nasty,
-            "a title": lambda: event(text="", facts=(), url=None)}  # fmt: skip
 
 
 def error(status: int, word: str, **more: object) -> Says:
@@ -86,22 +83,6 @@ def test_what_people_typed_is_nothing_but_text() -> None:
     for text in formatted(found):
         assert not re.search(r"[<>]|&(?!(?:amp|lt|gt);)", text)
     assert html.unescape(widgets(found)[0]["textParagraph"]["text"]) == NASTY
-
-
-def test_a_report_says_what_it_leaves_out() -> None:
-    whole, many = (json.dumps(google_chat.payload(report(links)), ensure_ascii=False) for links in (1, 60))
-    for words in (
-        "Your weekly report",
-        "1,234",
-        "+12 %",
-        "Countries",
-        "Germany",
-        "Kenya",
-        "▁▃▄▅▆▇█",
-        "link-0",
-    ):
-        assert words in whole
-    assert re.search(r"And \d+ more links\.", many) and "link-0" in many
 
 
 ADDRESSES = {

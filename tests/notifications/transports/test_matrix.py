@@ -88,12 +88,12 @@ def test_what_people_typed_is_nothing_but_text() -> None:
     assert not Tags(odd["formatted_body"]).links and "<img" not in odd["formatted_body"]
 
 
-def test_a_report_says_what_it_leaves_out() -> None:
-    whole, many = (matrix.payload(report(links))["formatted_body"] for links in (1, 200))
-    for words in ("<strong>Your weekly report</strong>", "1,234", "+12 %", "<p>Countries</p>", "<li>Germany: 100</li>",
-                  "▁▃▄▅▆▇█", '<h4><a href="https://go.example/link-0">go.example/link-0</a></h4>'):  # fmt: skip
-        assert words in whole
-    assert re.search(r"<p>And \d+ more links\.</p>", many) and "link-0" in many
+def test_a_report_has_headings_and_lists() -> None:
+    found = matrix.payload(report())["formatted_body"]
+    for part in ("<strong>Your weekly report</strong>", "<p>Countries</p>", "<li>Germany: 100</li>",
+                 '<h4><a href="https://go.example/link-0">go.example/link-0</a></h4>'):  # fmt: skip
+        assert part in found
+    assert re.search(r"<p>And \d+ more links\.</p>", matrix.payload(report(200))["formatted_body"])
 
 
 @pytest.mark.parametrize("server", ["", "/", "/synapse"])

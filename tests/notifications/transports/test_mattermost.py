@@ -10,7 +10,7 @@ import pytest
 
 from app.net.session import OutboundSession
 from app.notifications.transports import mattermost
-from tests.notifications.messages import MESSAGES, NASTY, event, nasty, report
+from tests.notifications.messages import MESSAGES, NASTY, event, nasty
 from tests.notifications.receivers import Says, WebReceiver
 from tests.notifications.transports.answers import GONE, REFUSED, RETRY, Cases, check, wait
 
@@ -84,24 +84,6 @@ CODES = {
 def test_addresses_are_code(name: str) -> None:
     typed, shown = CODES[name]
     assert mattermost.value_of(typed) == shown
-
-
-def test_a_report_says_what_it_leaves_out() -> None:
-    whole, many = (mattermost.payload(report(links)) for links in (1, 60))
-    said = "\n".join(texts(whole)).replace("\\", "")
-    for words in (
-        "Your weekly report",
-        "1,234",
-        "+12 %",
-        "Countries",
-        "Germany",
-        "Kenya",
-        "▁▃▄▅▆▇█",
-        "link-0",
-    ):
-        assert words in said
-    assert re.fullmatch(r"And \d+ more links\.", many["attachments"][0]["footer"])
-    assert "link-0" in "".join(texts(many)).replace("\\", "")
 
 
 def test_the_request(web: WebReceiver, outbound: OutboundSession) -> None:

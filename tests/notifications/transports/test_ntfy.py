@@ -8,7 +8,7 @@ import pytest
 
 from app.net.session import OutboundSession
 from app.notifications.transports import ntfy
-from tests.notifications.messages import MESSAGES, NASTY, event, nasty, report
+from tests.notifications.messages import MESSAGES, NASTY, event, nasty
 from tests.notifications.receivers import Says, WebReceiver
 from tests.notifications.transports.answers import GONE, REFUSED, RETRY, Cases, check, wait
 
@@ -58,13 +58,6 @@ def test_only_web_addresses_are_opened() -> None:
 
 def test_what_people_typed_is_as_typed() -> None:
     assert NASTY in ntfy.payload(nasty(), "t")["message"]  # plain text, in which nothing is markup
-
-
-def test_a_report_says_what_it_leaves_out() -> None:
-    whole, many = (ntfy.payload(report(links), "t")["message"] for links in (1, 60))
-    for words in ("Visits: 1,234", "+12 %", "Countries:", "Germany", "Kenya", "▁▃▄▅▆▇█"):
-        assert words in whole
-    assert "And " in many and "more links." in many and "link-0" in many
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pyrage
 import pytest
@@ -29,6 +29,17 @@ CONTENT = os.urandom(300_000)
 def write(content: bytes, out: io.BytesIO) -> bytes:
     encrypt(io.BytesIO(content).read, out.write, WORDS)
     return out.getvalue()
+
+
+REAL_COST = encryption.Cost
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cheap() -> Iterator[None]:
+    """Passphrases are hashed in microseconds; tests/cli has the real cost."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(encryption, "Cost", lambda *cost: REAL_COST(*(cost or (64, 1, 1))))
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -143,11 +154,9 @@ SPOILED: dict[str, Callable[[bytes], bytes]] = {
     "another ciphertext": lambda content: spoil(content, ciphertext="A" * 64),
     "an empty one": lambda content: spoil(content, ciphertext=""),
 }
-REAL_COST = encryption.Cost
 
 
-def test_an_encrypted_key_that_was_changed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encryption, "Cost", lambda *cost: REAL_COST(*(cost or (64, 1, 1))))
+def test_an_encrypted_key_that_was_changed() -> None:
     content = encrypt_keys(["one", "two"], WORDS)
     assert decrypt_keys(content, WORDS, PURPOSE) == ["one", "two"]
     assert encrypt_keys(["one", "two"], WORDS) != content
