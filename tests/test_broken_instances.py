@@ -335,22 +335,29 @@ BROKEN: dict[str, Broken] = {
 }
 
 
+@pytest.fixture(scope="module")
+def with_account(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Path:
+    """A data directory with an account and a geolocation file."""
+    data_dir = tmp_path_factory.mktemp("broken") / "data"
+    shutil.copytree(sqlite_template, data_dir)
+    write_geo_file(data_dir / "geo.mmdb")
+    with pytest.MonkeyPatch.context() as patch:
+        made = Instance(data_dir, {}, patch)
+        done = made.run("users", "create", "--email", "a@example.com", "--password-stdin", stdin=PASSWORD)
+        assert done.exit_code == 0, done.output
+        made.end()
+    return data_dir
+
+
 @pytest.fixture
 def instance(
-    request: pytest.FixtureRequest, tmp_path: Path, sqlite_template: Path, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest, tmp_path: Path, with_account: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Instance]:
-    """An instance with an account, a geolocation file, and files that only its user can read."""
+    """An instance with files that only its user can read."""
     broken: Broken = request.param
     monkeypatch.setattr(ring, "CHECK_SECONDS", 0.0)
     data_dir = tmp_path / "data"
-    shutil.copytree(sqlite_template, data_dir)
-    write_geo_file(data_dir / "geo.mmdb")
-    if "DATABASE_URL" not in broken.settings:
-        create = ("users", "create", "--email", "a@example.com", "--password-stdin")
-        made = Instance(data_dir, {}, monkeypatch)
-        done = made.run(*create, stdin=PASSWORD)
-        assert done.exit_code == 0, done.output
-        made.end()
+    shutil.copytree(with_account, data_dir)
     it = Instance(data_dir, broken.settings, monkeypatch)
     it.begin()
     for path in [data_dir, *data_dir.rglob("*")]:
