@@ -6,8 +6,11 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import cast
 
+import pytest
 from flask import Flask
+from sqlalchemy.orm import Session, scoped_session
 
 from app import create_app
 from app.core.config import Settings, load_settings
@@ -35,5 +38,10 @@ def application(settings: Settings) -> Iterator[Flask]:
 def rows_of(server: Server, template: Path) -> Iterator[Factory]:
     """Makes rows of a server that was never started: a command for each would take seconds."""
     shutil.copytree(template, server.data_dir)
-    with application(load_settings(server.environ)) as app, app.app_context():
-        yield Factory(db.session)
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        application(load_settings(server.environ)) as app,
+        app.app_context(),
+    ):
+        patch.setattr("app.accounts.hashing.WAIT_SECONDS", 60)  # no test fails on a busy machine
+        yield Factory(cast("scoped_session[Session]", db.session))
