@@ -77,7 +77,7 @@ servers:
 
 .PHONY: test
 test: $(VENV)/installed-dev $(VENV)-s3/installed $(VENV)-client/installed chromium servers node-provider ## the tests, in a few minutes (ARGS="-k alias" for some)
-	@$(RUN) pytest -n $(WORKERS) --dist loadfile --durations=20 $(FULL) $(ARGS)
+	@$(RUN) pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=20 $(FULL) $(ARGS)
 
 # a provider of OpenID Connect of Node.js: without npm, tests with it are skipped
 NODE_PROVIDER := tests/accounts/oidc/node_provider

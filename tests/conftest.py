@@ -14,6 +14,7 @@ import resource
 import shutil
 import signal
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -26,14 +27,15 @@ from flask.testing import FlaskClient
 from jinja2 import FileSystemBytecodeCache
 from sqlalchemy.orm import Session, scoped_session
 
-from app import create_app
 from app.accounts import passwords
 from app.accounts.models import ApiKey, User
 from app.core.config import Settings, load_settings
 from app.core.error_boundary import boundaries
 from app.core.extensions import db
+from app.core.folders import ROOT
 from app.core.secret_keys.ring import SecretKeys, use_keys
 from tests import postgres, speed
+from tests.applications import application
 from tests.clients import ApartClient, Api
 from tests.factories import Factory
 from tests.migrations import environ, migrate
@@ -54,6 +56,15 @@ MARKS = {
 }
 NO_CHROMIUM = "no Chromium found: install the package `chromium`, or name a binary in CHROMIUM"
 TEMPLATE = "waypost_template"
+LONGEST = (
+    "test_python_client.py",
+    "rights/test_rights.py",
+    "analytics/clickhouse/test_rolling.py",
+    "analytics/contract/test_copying.py",
+    "i18n/test_templates.py",
+    "test_hostile_parameters.py",
+    "wholeness/test_rounds.py",
+)
 
 
 gc.disable()  # until `speed.spare_collections`
@@ -61,6 +72,7 @@ speed.use_memory_for_files()
 speed.keep_priority()
 speed.share_bound_routes()
 speed.cache_compiled_reads()
+Server.is_forked = True
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -90,6 +102,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if item.get_closest_marker("browser"):
                 item.add_marker(pytest.mark.skip(reason=NO_CHROMIUM))
+    if hasattr(config, "workerinput"):
+        begin_with_the_longest(items)
+
+
+def begin_with_the_longest(items: list[pytest.Item]) -> None:
+    """Else a worker could begin a file of a minute when the others are done. A worker takes one file at a time."""
+    files = Counter(item.path for item in items)
+    longest = [ROOT / "tests" / name for name in LONGEST]
+    items.sort(key=lambda item: (item.path not in longest, -files[item.path]))
 
 
 def pytest_collection_finish() -> None:
@@ -176,7 +197,7 @@ def database_url(database: str, data_dir: Path, request: pytest.FixtureRequest) 
     name = f"test_{uuid.uuid4().hex}"
     template = request.getfixturevalue("postgres_template")
     with postgres.connect() as connection:
-        connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
         yield postgres.address(name)
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
@@ -242,24 +263,22 @@ def cheap_hashing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
 
 @pytest.fixture(scope="session")
 def compiled_templates(tmp_path_factory: pytest.TempPathFactory) -> FileSystemBytecodeCache:
-    """Each template is compiled once for all applications of a worker."""
-    return FileSystemBytecodeCache(str(tmp_path_factory.mktemp("templates")))
+    """Each template is compiled once for the applications of all workers."""
+    base = tmp_path_factory.getbasetemp()
+    directory = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "templates"
+    directory.mkdir(exist_ok=True)
+    return FileSystemBytecodeCache(str(directory))
 
 
 @pytest.fixture
 def app(settings: Settings, compiled_templates: FileSystemBytecodeCache) -> Iterator[Flask]:
-    app = create_app(settings)
-    app.testing = True
-    app.jinja_env.bytecode_cache = compiled_templates
-    app.test_client_class = ApartClient
-    with app.app_context():
-        speed.share_compiled_statements(db.engine)
-    yield app
-    app.extensions["redirects"].close()
-    app.extensions["rate_limiter"].close()
-    app.extensions["audit_failures"].close()  # while its database is there
-    with app.app_context():
-        db.engine.dispose()
+    with application(settings) as app:
+        app.testing = True
+        app.jinja_env.bytecode_cache = compiled_templates
+        app.test_client_class = ApartClient
+        with app.app_context():
+            speed.share_compiled_statements(db.engine)
+        yield app
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from tests.commands import run_command
+from tests.commands import Command, run_command
 
 ROOT = Path(__file__).resolve().parent.parent
 SECONDS = 90
@@ -37,6 +37,7 @@ def wait_for(condition: Callable[[], Found], what: str, seconds: float = SECONDS
     return found
 
 
+PROGRAM = (sys.executable, "-m", "flask", "--app", "wsgi")
 # below the kernel's ephemeral ports, so that a restarted server finds its port free
 PORTS = range(15_000, 32_000)
 
@@ -52,6 +53,8 @@ def free_port() -> int:
 class Server:
     """`serve` as an owner starts it, with a data directory of its own, on a free port."""
 
+    is_forked = False  # of a process that has imported the application: tests do so, to start in a second
+
     def __init__(self, data_dir: Path, **settings: str) -> None:
         self.data_dir = data_dir
         self.port = free_port()
@@ -63,11 +66,12 @@ class Server:
             "WAYPOST_PROCESSES": "1",  # tests may override it
             **{f"WAYPOST_{name}": value for name, value in settings.items()},
         }
+        self.arguments: tuple[str, ...] = ("serve",)
         self.prefix: tuple[str, ...] = ()  # a command that runs it
-        self.program: tuple[str, ...] = (sys.executable, "-m", "flask", "--app", "wsgi")
+        self.program = PROGRAM
         self.folder = ROOT
         self.descriptors: tuple[int, ...] = ()  # that it inherits
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: subprocess.Popen[bytes] | Command | None = None
 
     def flask(self, *arguments: str, stdin: str = "") -> str:
         """Run a command of the application on the same data, and return its output."""
@@ -82,10 +86,14 @@ class Server:
 
     def begin(self) -> None:
         """Start it, without waiting until it is ready."""
-        command = [*self.prefix, *self.program, "serve"]
-        with self.output.open("wb") as log:
+        self.output.write_bytes(b"")
+        if self.is_forked and not self.is_told_how():
+            files = [Path(os.devnull), self.output, self.output]
+            self.process = Command(self.arguments, self.folder, self.environ, files)
+            return
+        with self.output.open("ab") as log:
             self.process = subprocess.Popen(
-                command,
+                [*self.prefix, *self.program, *self.arguments],
                 cwd=self.folder,
                 env=self.environ,
                 stdin=subprocess.DEVNULL,
@@ -94,6 +102,11 @@ class Server:
                 start_new_session=True,
                 pass_fds=self.descriptors,
             )
+
+    def is_told_how(self) -> bool:
+        """Whether its process must be one of its own: of another program, or with what Python reads as it starts."""
+        others = (self.program, self.folder) != (PROGRAM, ROOT) or "PYTHONPATH" in self.environ
+        return others or bool(self.prefix or self.descriptors)
 
     def wait_until_ready(self) -> None:
         try:

@@ -101,13 +101,32 @@ def level(name: str) -> int:
 
 
 @cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+@cache
+def nodes(path: Path) -> list[ast.AST]:
+    """Every node of a module."""
+    return list(ast.walk(parsed(path)))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def forget_trees() -> Iterator[None]:
+    """A million nodes: each garbage collection of a later test would look at them."""
+    yield
+    parsed.cache_clear()
+    nodes.cache_clear()
+
+
+@cache
 def imports(path: Path) -> tuple[str, ...]:
     """Full names of all that a module imports, wherever in it; `from a import b` as `a.b`."""
     return tuple(find_imports(path))
 
 
 def find_imports(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -234,7 +253,7 @@ def test_queries_are_read_in_one_place() -> None:
 
 def test_a_modules_docstring_begins_with_a_statement() -> None:
     def begins_otherwise(path: Path) -> bool:
-        tree = ast.parse(path.read_text())
+        tree = parsed(path)
         first = (ast.get_docstring(tree) or "").partition("\n\n")[0]
         return bool(tree.body) and not first.endswith((".", ":"))
 
@@ -267,7 +286,7 @@ def test_rooms_stay_small() -> None:
 def test_a_class_name_has_one_meaning() -> None:
     found: dict[str, list[str]] = {}
     for path in MODULES:
-        for node in ast.parse(path.read_text()).body:
+        for node in parsed(path).body:
             if isinstance(node, ast.ClassDef):
                 found.setdefault(node.name, []).append(named(path))
     twice = {name: paths for name, paths in found.items() if len(paths) > 1}
@@ -276,9 +295,7 @@ def test_a_class_name_has_one_meaning() -> None:
 
 def test_functions_stay_small() -> None:
     def long(path: Path) -> list[str]:
-        functions = [
-            node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)
-        ]
+        functions = [node for node in nodes(path) if isinstance(node, ast.FunctionDef)]
         return [f.name for f in functions if f.end_lineno and f.end_lineno - f.lineno >= FUNCTION_LINES]
 
     assert not offenders(long)
@@ -346,7 +363,7 @@ PLAIN_DECORATORS = {"property", "staticmethod", "classmethod", "contextmanager",
 
 def test_nothing_is_for_tests_alone() -> None:
     """Every name that a module defines is used somewhere in app/, by code or by a template."""
-    trees = {path: ast.parse(path.read_text()) for path in [*MODULES, ROOT / "wsgi.py"]}
+    trees = {path: parsed(path) for path in [*MODULES, ROOT / "wsgi.py"]}
     used = {name for tree in trees.values() for name in used_names(tree)}
     for path in ROOT.glob("app/templates/**/*.*"):
         used |= set(re.findall(r"[A-Za-z_]\w*", path.read_text()))
@@ -389,11 +406,7 @@ def test_one_module_writes_csv() -> None:
     """Its cells are escaped there; `csv` beside it is for reading."""
 
     def writers(path: Path) -> list[str]:
-        used = [
-            ast.unparse(node)
-            for node in ast.walk(ast.parse(path.read_text()))
-            if isinstance(node, ast.Attribute)
-        ]
+        used = [ast.unparse(node) for node in nodes(path) if isinstance(node, ast.Attribute)]
         names = {"csv.writer", "csv.DictWriter"}
         return [name for name in (*used, *imports(path)) if name in names]
 
@@ -429,7 +442,7 @@ def test_a_url_is_found_where_it_is_served(app: Flask) -> None:
 
 def decorated_paths(path: Path) -> Iterator[str]:
     """Paths in decorators, `@blueprint.get("/links/<int:id>/qr")`, and of forms, `add_form("/capture", …)`."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path):
         is_form = isinstance(node, ast.Call) and getattr(node.func, "id", "") == "add_form"
         if is_form or isinstance(node, ast.FunctionDef | ast.ClassDef):
             found = [node] if is_form else node.decorator_list
@@ -494,7 +507,7 @@ def test_files_of_sqlite_are_opened_by_sqlite_alone() -> None:
 
 def names_database(path: Path) -> bool:
     """Whether a module has the name or the path of a database, or of a file beside it."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path):
         match node:
             case ast.Constant(value=str(text)) if OF_SQLITE.search(text):
                 return True
@@ -506,7 +519,7 @@ def names_database(path: Path) -> bool:
 
 
 def calls_in(path: Path) -> list[ast.Call]:
-    return [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+    return [node for node in nodes(path) if isinstance(node, ast.Call)]
 
 
 def called(call: ast.Call) -> str:

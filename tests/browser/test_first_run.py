@@ -14,7 +14,7 @@ from tests.server import Server
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture(params=[1280, 390])
+@pytest.fixture(params=[1280, pytest.param(390, marks=pytest.mark.full)])
 def own_context(browser: Browser, request: pytest.FixtureRequest) -> Iterator[BrowserContext]:
     """A browser context whose scripts may read the clipboard, of a desktop's width and of a phone's."""
     context = browser.new_context(

@@ -12,6 +12,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import ApiKey
+from tests.browser.conftest import stepped_back
 
 pytestmark = pytest.mark.browser
 
@@ -40,6 +41,7 @@ def test_a_key_is_shown_once_with_a_command_that_works(
     dialog.get_by_role("button", name="Done").click()
     row = desk.get_by_role("listitem").filter(has_text="shop")
     expect(row).to_contain_text(key[:11])
+    stepped_back(desk)
     desk.reload()
     assert key not in desk.content()
     row.get_by_role("link", name="Revoke shop").click()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -12,10 +11,11 @@ from typing import NamedTuple
 
 import pytest
 
+from app.core.clock import now
+from tests.applications import rows_of
 from tests.contract.client import Client
 from tests.server import Server
 
-PASSWORD = "correct horse battery staple"
 EMAILS = ("one@example.com", "two@example.com")
 HOST = "links.example"
 # loaded by every process of a server whose storage is to be full
@@ -43,49 +43,28 @@ def of_environment() -> Keys:
 
 
 @pytest.fixture(scope="session")
-def keys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keys]:
+def keys(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Iterator[Keys]:
     if "CONTRACT_URL" in os.environ:
         yield of_environment()
         return
-    folder = tmp_path_factory.mktemp("contract") / "data"
-    server = peopled(Server(folder))
-    one, two = EMAILS
-    revoked = key(server, one)
-    expired = key(server, one)
-    server.flask("keys", "revoke", revoked[:16])
-    change(folder, "UPDATE api_key SET expires_datetime = datetime WHERE prefix = ?", [expired[:11]])
-    give_domain(folder)
-    more = (key(server, one, "read"), key(server, two), revoked, expired, HOST)
-    found = Keys(server.url, key(server, one), *more)
+    server = Server(tmp_path_factory.mktemp("contract") / "data")
+    with rows_of(server, sqlite_template) as factory:
+        one, two = (factory.user(email) for email in EMAILS)
+        write, read, other, revoked, expired = (
+            key
+            for _, key in (
+                factory.key(one),
+                factory.key(one, "read"),
+                factory.key(two),
+                factory.key(one, revoked_datetime=now()),
+                factory.key(one, expires_datetime=now()),
+            )
+        )
+        # already verified: a test has no DNS to verify one with
+        factory.domain(one, HOST, scheme="http://", custom_index_url="https://example.com/index")
     server.start()
-    yield found
+    yield Keys(server.url, write, read, other, revoked, expired, HOST)
     server.stop()
-
-
-def peopled(server: Server) -> Server:
-    for email in EMAILS:
-        server.flask("users", "create", "--email", email, "--password-stdin", stdin=PASSWORD)
-    return server
-
-
-def key(server: Server, email: str, scope: str = "write") -> str:
-    return server.flask("keys", "create", "--email", email, "--name", "contract", "--scope", scope).strip()
-
-
-def give_domain(folder: Path) -> None:
-    """Inserts a domain that is already verified: a test has no DNS to verify one with."""
-    row = {
-        "workspace_id": 1, "user_id": 1, "host": HOST, "scheme": "http://", "is_enabled": True, "is_verified": True, "token": "t",
-        "custom_index_url": "https://example.com/index", "datetime": f"{dt.datetime.now(dt.UTC):%F %T.%f}",
-    }  # fmt: skip
-    marks = ", ".join(f":{name}" for name in row)
-    change(folder, f"INSERT INTO domain ({', '.join(row)}) VALUES ({marks})", row)
-
-
-def change(folder: Path, statement: str, values: list[str] | dict[str, object]) -> None:
-    """Changes one row of a server that does not run yet."""
-    with closing(sqlite3.connect(folder / "main.db")) as database, database:
-        assert database.execute(statement, values).rowcount == 1
 
 
 @pytest.fixture
@@ -138,7 +117,7 @@ def host(keys: Keys) -> str:
 
 
 @pytest.fixture(scope="session")
-def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keys]:
+def limited(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Iterator[Keys]:
     """A server of its own: its rate limits are used up, and other cases would be answered 429, too."""
     environ = os.environ
     if "CONTRACT_URL" in environ:
@@ -150,10 +129,12 @@ def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keys]:
             environ.get("CONTRACT_LIMITED_READ_KEY"),
         )
         return
-    server = peopled(Server(tmp_path_factory.mktemp("limited") / "data", API_RATE_LIMIT=str(FEW)))
-    found = Keys(server.url, key(server, EMAILS[0]), key(server, EMAILS[0], "read"))
+    server = Server(tmp_path_factory.mktemp("limited") / "data", API_RATE_LIMIT=str(FEW))
+    with rows_of(server, sqlite_template) as factory:
+        one = factory.user(EMAILS[0])
+        write, read = (factory.key(one, scope)[1] for scope in ("write", "read"))
     server.start()
-    yield found
+    yield Keys(server.url, write, read)
     server.stop()
 
 
@@ -168,10 +149,13 @@ def of_operator(name: str) -> Keys | None:
 
 
 @pytest.fixture(scope="session")
-def little_space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Keys]]:
+def little_space(
+    tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path
+) -> Iterator[tuple[Server, Keys]]:
     """A server that can store a little and then nothing more: SQLite itself refuses, as on a full disk."""
-    server = peopled(Server(tmp_path_factory.mktemp("little_space") / "data"))
-    found = Keys(server.url, key(server, EMAILS[0]))
+    server = Server(tmp_path_factory.mktemp("little_space") / "data")
+    with rows_of(server, sqlite_template) as factory:
+        found = Keys(server.url, factory.key(factory.user(EMAILS[0]))[1])
     with closing(sqlite3.connect(server.data_dir / "main.db")) as database:
         (pages,) = database.execute("PRAGMA page_count").fetchone()
     server.environ |= {"PYTHONPATH": str(NO_SPACE), "NO_SPACE_PAGES": str(pages + SOME_PAGES)}

@@ -13,7 +13,6 @@ import pytest
 import sqlalchemy as sa
 from flask.testing import FlaskClient
 
-from app import create_app
 from app.accounts.models import User
 from app.accounts.workspaces import access_of
 from app.core import stored_files
@@ -26,6 +25,7 @@ from app.links import services
 from app.links.orphan_uploads import remove_strays
 from app.links.pictures import Picture
 from tests import pictures
+from tests.applications import application
 
 PICTURE = Picture(b"\x89PNG of a kind", "png")
 TO = "https://example.com/"
@@ -50,21 +50,17 @@ class TestOnPostgres:
         link = make(alice, "one", cloaking_favicon=PICTURE)
         path = f"/media/{link.cloaking_favicon}"
         (tmp_path / "other").mkdir()
-        other = create_app(replace(settings, data_dir=tmp_path / "other"))
-        machines = (client, other.test_client())
-        for each in machines:
-            with each.get(path) as answer:
-                assert (answer.status_code, answer.data) == (200, PICTURE.content)
-                assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable"
-                assert answer.headers["Content-Type"] == "image/png"
-        begin_write(db.session)
-        services.delete(link)
-        db.session.commit()
-        assert [each.get(path).status_code for each in machines] == [404, 404]
-        for part in ("redirects", "rate_limiter", "audit_failures"):
-            other.extensions[part].close()
-        with other.app_context():
-            db.engine.dispose()
+        with application(replace(settings, data_dir=tmp_path / "other")) as other:
+            machines = (client, other.test_client())
+            for each in machines:
+                with each.get(path) as answer:
+                    assert (answer.status_code, answer.data) == (200, PICTURE.content)
+                    assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+                    assert answer.headers["Content-Type"] == "image/png"
+            begin_write(db.session)
+            services.delete(link)
+            db.session.commit()
+            assert [each.get(path).status_code for each in machines] == [404, 404]
 
     def test_a_rollback_leaves_nothing(self, alice: User) -> None:
         begin_write(db.session)

@@ -12,6 +12,9 @@ from psycopg import sql
 
 from app.core.config import Settings
 
+# tables that any request may add to: the audit log notes refusals and exports, too; on PostgreSQL, limits are counted
+NOTED = {"audit_entry", "sqlite_sequence", "rate_limit_count"}
+
 
 class Snapshot(Protocol):
     """One database. `keep` remembers its rows as they are."""
@@ -22,36 +25,43 @@ class Snapshot(Protocol):
         """Bring back the rows of these tables, at least."""
 
     def prints(self, workspace_id: int | None = None) -> Mapping[str, object]:
-        """A value for the rows of each table, all or a workspace's; another one once they change."""
+        """A value for the rows of each table but `NOTED`, all or a workspace's; another one once they change."""
 
 
 class SqliteSnapshot:
-    """A copy of main.db in memory."""
+    """A copy of main.db in memory. Tables are read only after somebody has written."""
 
     def __init__(self, settings: Settings) -> None:
         self.path = str(settings.data_dir / "main.db")
         self.kept = sqlite3.connect(":memory:")
+        self.reader = sqlite3.connect(self.path)
+        self.version = 0  # of the database, as this connection sees it: another one after each write
+        self.known: dict[int | None, Mapping[str, object]] = {}
+        self.tables: dict[bool, set[str]] = {}  # those with a `workspace_id`, and all
 
     def keep(self) -> None:
-        with closing(sqlite3.connect(self.path)) as connection:
-            connection.backup(self.kept)
+        self.reader.backup(self.kept)
+        tables = "SELECT m.name FROM sqlite_master m{} WHERE m.type = 'table'"
+        for owned in (False, True):
+            more = " JOIN pragma_table_info(m.name) c ON c.name = 'workspace_id'" if owned else ""
+            found = self.reader.execute(tables.format(more))
+            self.tables[owned] = {name for (name,) in found} - NOTED
 
     def restore(self, tables: set[str]) -> None:
         with closing(sqlite3.connect(self.path)) as connection:
             self.kept.backup(connection)
 
     def prints(self, workspace_id: int | None = None) -> Mapping[str, object]:
-        with closing(sqlite3.connect(self.path)) as connection:
-            found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-            names = [name for (name,) in found]
-            if workspace_id is None:
-                return {name: hash(tuple(connection.execute(f'SELECT * FROM "{name}"'))) for name in names}
-            whose = "SELECT m.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE c.name = 'workspace_id'"
-            owned = {name for (name,) in connection.execute(whose)} & set(names)
-            mine = 'SELECT * FROM "{}" WHERE workspace_id = ?'
-            return {
-                name: hash(tuple(connection.execute(mine.format(name), [workspace_id]))) for name in owned
+        (version,) = self.reader.execute("PRAGMA data_version").fetchone()
+        if version != self.version:
+            self.version, self.known = version, {}
+        if workspace_id not in self.known:
+            mine, values = ("", []) if workspace_id is None else (" WHERE workspace_id = ?", [workspace_id])
+            self.known[workspace_id] = {
+                name: hash(tuple(self.reader.execute(f'SELECT * FROM "{name}"{mine}', values)))
+                for name in self.tables[bool(mine)]
             }
+        return self.known[workspace_id]
 
 
 class PostgresSnapshot:
@@ -68,11 +78,10 @@ class PostgresSnapshot:
     def tables(self, connection: psycopg.Connection, column: str = "") -> list[str]:
         if column:
             named = "SELECT table_name FROM information_schema.columns WHERE table_schema = 'public' AND column_name = %s"
-            return [name for (name,) in connection.execute(named, [column])]
-        return [
-            name
-            for (name,) in connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
-        ]
+            found = connection.execute(named, [column])
+        else:
+            found = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+        return [name for (name,) in found if name not in NOTED]
 
     def keep(self) -> None:
         with self.connected() as connection:

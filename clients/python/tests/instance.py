@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import socket
@@ -15,6 +16,13 @@ import httpx
 ROOT = Path(__file__).resolve().parents[3]
 EMAIL, PASSWORD = "one@example.com", "five small boats go upriver\n"
 START_SECONDS = 90
+RUN = """
+import json, sys
+from wsgi import app
+done = [app.test_cli_runner().invoke(args=args, input=sys.argv[2]) for args in json.loads(sys.argv[1])]
+assert not any(one.exit_code for one in done), [one.output for one in done]
+print(json.dumps([one.stdout.strip().rpartition(chr(10))[2] for one in done]))
+"""
 
 
 class Waypost:
@@ -32,10 +40,13 @@ class Waypost:
             "WAYPOST_ALLOW_PRIVATE_NETWORKS": "127.0.0.0/8",
             **{f"WAYPOST_{name}": value for name, value in settings.items()},
         }
-        self.command("users", "create", "--email", EMAIL, "--password-stdin", stdin=PASSWORD)
-        self.key = self.make_key("write")
-        self.reading_key = self.make_key("read")
-        self.creating_key = self.make_key("create")
+        key = ("keys", "create", "--email", EMAIL, "--name", "test", "--scope")
+        _, self.key, self.reading_key, self.creating_key = self.run(
+            ("users", "create", "--email", EMAIL, "--password-stdin"),
+            (*key, "write", "--members"),
+            (*key, "read"),
+            (*key, "create"),
+        )
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 [ROOT / "waypost", "serve"],
@@ -45,17 +56,15 @@ class Waypost:
                 stderr=log,
             )
 
-    def command(self, *arguments: str, stdin: str = "") -> str:
-        command = [str(ROOT / "waypost"), *arguments]
+    def run(self, *commands: tuple[str, ...]) -> list[str]:
+        """What each of these commands of the application writes. One process imports it for all of them."""
         done = subprocess.run(
-            command, env=self.environ, input=stdin, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout.strip()
-
-    def make_key(self, scope: str) -> str:
-        members = ["--members"] if scope == "write" else []
-        return self.command("keys", "create", "--email", EMAIL, "--name", scope, "--scope", scope, *members)
+            [ROOT / ".venv" / "bin" / "python", "-c", RUN, json.dumps(commands), PASSWORD],
+            cwd=ROOT, env=self.environ, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        found: list[str] = json.loads(done.stdout.splitlines()[-1])
+        return found
 
     def wait_until_ready(self) -> None:
         deadline = time.monotonic() + START_SECONDS

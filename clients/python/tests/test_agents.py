@@ -9,7 +9,7 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -131,9 +131,14 @@ def test_a_reading_key_calls_no_writing_tool(waypost: Waypost) -> None:
     run_in_process(waypost, write, waypost.reading_key)
 
 
+@pytest.fixture(scope="module")
+def tools(openapi: Any) -> Mapping[str, Any]:
+    return bind_tools(openapi, may_write=True)
+
+
 @pytest.mark.parametrize("spec", TOOLS, ids=lambda spec: spec.name)
-def test_the_schema_of_a_tool_is_that_of_the_api(spec: Any, openapi: Any) -> None:
-    tool = bind_tools(openapi, may_write=True)[spec.name]
+def test_the_schema_of_a_tool_is_that_of_the_api(spec: Any, openapi: Any, tools: Mapping[str, Any]) -> None:
+    tool = tools[spec.name]
     told = next(one for _, _, one in operations(openapi) if one["operationId"] == spec.operation)
     wanted = {one["name"]: one["schema"] for one in told["parameters"] if one["in"] != "header"}
     wanted |= {
@@ -150,8 +155,7 @@ def test_the_schema_of_a_tool_is_that_of_the_api(spec: Any, openapi: Any) -> Non
     assert not {"anyOf", "oneOf", "allOf"} & set(tool.input_schema)
 
 
-def test_what_a_tool_requires_is_what_the_api_requires(openapi: Any) -> None:
-    tools = bind_tools(openapi, may_write=True)
+def test_what_a_tool_requires_is_what_the_api_requires(tools: Mapping[str, Any]) -> None:
     required = {name: tool.input_schema["required"] for name, tool in tools.items()}
     assert required["create_link"] == ["location_url"]
     assert required["create_links"] == ["location_urls"]
@@ -306,9 +310,9 @@ def arguments_of(properties: Any) -> st.SearchStrategy[dict[str, Any]]:
     return st.dictionaries(st.sampled_from(names), VALUES, max_size=5)
 
 
-def fuzz(waypost: Waypost, openapi: Any, count: int) -> None:
+def fuzz(waypost: Waypost, tools: Mapping[str, Any], count: int) -> None:
     """`count` generated calls: each is answered by a result or refused, never with a 5xx or a broken session."""
-    schemas = {name: tool.input_schema for name, tool in bind_tools(openapi, may_write=True).items()}
+    schemas = {name: tool.input_schema for name, tool in tools.items()}
     calls = st.sampled_from(sorted(schemas)).flatmap(
         lambda name: st.tuples(st.just(name), arguments_of(schemas[name]["properties"]))
     )
@@ -344,13 +348,13 @@ def fuzz(waypost: Waypost, openapi: Any, count: int) -> None:
     run_in_process(waypost, send)
 
 
-def test_generated_calls_break_nothing(waypost: Waypost, openapi: Any) -> None:
-    fuzz(waypost, openapi, 300)
+def test_generated_calls_break_nothing(waypost: Waypost, tools: Mapping[str, Any]) -> None:
+    fuzz(waypost, tools, 100)
     assert waypost.server_errors() == []
 
 
 @pytest.mark.full
 @pytest.mark.timeout(1800)
-def test_ten_thousand_generated_calls_break_nothing(waypost: Waypost, openapi: Any) -> None:
-    fuzz(waypost, openapi, 10_000)
+def test_ten_thousand_generated_calls_break_nothing(waypost: Waypost, tools: Mapping[str, Any]) -> None:
+    fuzz(waypost, tools, 10_000)
     assert waypost.server_errors() == []

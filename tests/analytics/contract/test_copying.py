@@ -26,7 +26,9 @@ from tests.analytics.conftest import Crash, take_in
 from tests.analytics.load import BEGIN, LINKS, load, questions
 from tests.factories import Factory
 
-pytestmark = pytest.mark.parametrize("store", ["sqlite", "postgresql"], indirect=True)
+pytestmark = pytest.mark.parametrize(
+    "store", [pytest.param("sqlite", marks=pytest.mark.full), "postgresql"], indirect=True
+)
 SCOPES: tuple[dict[str, Any], ...] = (
     {},
     {"zone": ZoneInfo("Europe/Berlin")},
