@@ -11,7 +11,7 @@ import time_machine
 
 from app.accounts.forms import AccountForm, KeyForm, NewPasswordForm, NewUserForm, PasswordForm, zones
 from app.accounts.models import User
-from app.accounts.password_rules import COMMON_FILE, OWN, TRIVIAL, find_weakness
+from app.accounts.passwords import COMMON_FILE, OWN, TRIVIAL, find_weakness
 from app.input.data import RequestData
 from tests.clients import Api
 from tests.dashboard.conftest import Desk, desk

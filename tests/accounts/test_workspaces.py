@@ -10,10 +10,9 @@ from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
 from app.accounts import member_invitations, workspaces
-from app.accounts.access import Access
+from app.accounts.access import EDITOR, OWNER, VIEWER, Access
 from app.accounts.deletion import leaving, purging
 from app.accounts.models import User, Workspace, WorkspaceInvitation, WorkspaceMember
-from app.accounts.rights import EDITOR, OWNER, VIEWER
 from app.accounts.standing import RETENTION
 from app.accounts.workspaces import LastOwner, access_of
 from app.core.clock import now

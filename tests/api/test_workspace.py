@@ -14,7 +14,6 @@ from app.accounts import member_invitations, workspaces
 from app.accounts.access import EDITOR, OWNER, VIEWER, Access
 from app.accounts.keys import create_key
 from app.accounts.models import User, Workspace, WorkspaceInvitation
-from app.accounts.rights import EDITOR, OWNER, VIEWER
 from app.accounts.workspaces import access_of
 from app.core.extensions import db
 from app.links.models import Link

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from app.accounts.models import User
-from app.dashboard.palette import COMMANDS, MAX_LINKS
+from app.dashboard.home import COMMANDS, MAX_LINKS
 from app.notifications.site import SiteUrls
 from tests.dashboard.conftest import Desk
 from tests.factories import Factory

@@ -20,7 +20,7 @@ from app.core.config import Settings
 from app.core.database import begin_write
 from app.core.errors import Invalid
 from app.core.extensions import db
-from app.domains import lapses, services, verification
+from app.domains import services, verification
 from app.domains.models import Domain
 from app.jobs.outbound import check_proofs
 from app.net import dial
@@ -256,10 +256,10 @@ def test_who_proves_it_after_two_weeks_has_it(
 ) -> None:  # fmt: skip
     theirs = make_domain(bob, "go.example", is_verified=False, token="b" * 43)
     name_server.records[TXT] = ["waypost-verification=" + "b" * 43]
-    verified.unproven_since = now() - lapses.LAPSED + dt.timedelta(minutes=5)
+    verified.unproven_since = now() - services.LAPSED + dt.timedelta(minutes=5)
     session.commit()
     assert make_api(bob).post(f"/domains/{theirs.id}/verify").status_code == 422
-    verified.unproven_since = now() - lapses.LAPSED
+    verified.unproven_since = now() - services.LAPSED
     session.commit()
     assert make_api(bob).post(f"/domains/{theirs.id}/verify").json["data"]["is_verified"] is True
     session.refresh(verified)

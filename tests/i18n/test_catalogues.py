@@ -18,10 +18,10 @@ from flask_babel import force_locale
 
 from app.core.extensions import db
 from app.dashboard import domains, pixels, projects
-from app.dashboard.account.api_page import WORDS, takes
+from app.dashboard.account.api_keys import WORDS, takes
 from app.dashboard.handlers import views as handlers
 from app.dashboard.links import views as links
-from app.dashboard.statistics import words
+from app.dashboard.statistics import figures
 from app.dashboard.statistics.views import PARTS
 from app.dashboard.trash import KINDS
 from app.i18n.languages import HERE, dashboard_languages, every_language
@@ -197,7 +197,7 @@ def said() -> Iterator[tuple[str, object]]:
         yield from ((f"{family.name}: {name}", text) for name, text in family.words._asdict().items())
     for name, kind in KINDS.items():
         yield from ((f"trash: {name}", text) for text in (kind.name, kind.ask_restore, kind.ask_erase))
-    for name, one in words.WORDS.items():
+    for name, one in figures.WORDS.items():
         yield from ((f"statistics: {name}", text) for text in (one.many, one.all_of_them, one.as_csv))
     yield from ((f"part: {name}", part.loading) for name, part in PARTS.items())
 
@@ -241,4 +241,4 @@ def test_german_has_an_article_of_its_own(app: Flask) -> None:
             "Dieses Projekt löschen?",
             "Diese Domain löschen?",
         ]
-        assert str(words.WORDS["country_code"].all_of_them) == "Alle Länder"
+        assert str(figures.WORDS["country_code"].all_of_them) == "Alle Länder"

@@ -9,8 +9,17 @@ from flask import Flask, render_template_string
 from flask_babel import force_locale
 
 from app.i18n.languages import dashboard_languages, every_language, first_of
-from app.i18n.messages import gettext, in_english, lazy_digits, lazy_gettext, lazy_ngettext, ngettext
-from app.i18n.stored import BEGINNING, pack, unpack
+from app.i18n.messages import (
+    BEGINNING,
+    gettext,
+    in_english,
+    lazy_digits,
+    lazy_gettext,
+    lazy_ngettext,
+    ngettext,
+    pack,
+    unpack,
+)
 
 
 def test_a_lazy_message_is_worded_where_it_is_read(app: Flask) -> None:

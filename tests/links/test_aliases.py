@@ -18,7 +18,7 @@ from app.input.parsers import Rejected
 from app.links import aliases, services
 from app.links.aliases import RANDOM_CHARACTERS, RANDOM_LENGTH, key_of, random_alias, read_alias
 from app.links.models import Alias, Link
-from app.web.reserved_paths import RESERVED, is_reserved
+from app.web.paths import RESERVED, is_reserved
 from tests.threads import at_once
 from tests.writes import write
 

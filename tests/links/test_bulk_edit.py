@@ -13,9 +13,8 @@ from app.core.actor import act_as, acting
 from app.core.errors import FieldError, Invalid
 from app.core.extensions import db
 from app.input.data import RequestData
-from app.links import bulk_edit, bulk_undo, services
-from app.links.bulk_forms import ManyForm
-from app.links.bulk_targeting import TargetingEdit
+from app.links import bulk_edit, services
+from app.links.bulk_forms import ManyForm, TargetingEdit
 from app.links.destination import DestinationRules
 from app.links.history import history_of
 from app.links.models import Link
@@ -216,8 +215,8 @@ def replace_all(owner: User, links: list[Link], batch: str = BATCH) -> None:
 
 
 def undo_all(owner: User, batch: str = BATCH) -> dict[int, str]:
-    ids = bulk_undo.find_ids(owner.id, batch, 0, 100)
-    return {one.id: str(one.reason) for one in bulk_edit.act_on(access_of(owner), ids, bulk_undo.undo(batch))}
+    ids = bulk_edit.find_undoable(owner.id, batch, 0, 100)
+    return {one.id: str(one.reason) for one in bulk_edit.act_on(access_of(owner), ids, bulk_edit.undo(batch))}
 
 
 @pytest.mark.databases
@@ -228,7 +227,7 @@ def test_all_come_back_as_they_were(alice: User, bob: User, make_link: Any) -> N
     replace_all(alice, [*links, same])
     replace_all(bob, [foreign])
     assert [link.location_url for link in links] == [f"https://new.example/{n}" for n in range(3)]
-    assert bulk_undo.count_links(alice.id, [BATCH]) == {BATCH: 3}
+    assert bulk_edit.count_links(alice.id, [BATCH]) == {BATCH: 3}
     assert undo_all(alice) == {}
     assert [link.location_url for link in links] == [f"https://old.example/{n}" for n in range(3)]
     assert foreign.location_url == "https://new.example/"

@@ -15,9 +15,8 @@ from app.core.database import begin_write
 from app.core.errors import AliasTaken, NotFound
 from app.core.extensions import db
 from app.links import previous_uploads, services
-from app.links.earlier_versions import as_sent
 from app.links.forms import LinkForm
-from app.links.history import MAX_CHANGES, history_of
+from app.links.history import MAX_CHANGES, as_sent, history_of
 from app.links.models import Link
 from app.links.removal import erase
 from app.links.uploads import Picture

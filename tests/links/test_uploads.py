@@ -18,8 +18,7 @@ from app.links import previous_uploads, services, uploads
 from app.links.models import Link, LinkChange
 from app.links.orphan_uploads import remove_strays
 from app.links.pictures import Picture
-from app.links.removal import delete, erase, restore, restore_many
-from app.links.trash_purge import empty_trash
+from app.links.removal import delete, empty_trash, erase, restore, restore_many
 from app.trash.models import Trashed
 from tests.writes import write
 

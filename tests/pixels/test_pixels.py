@@ -16,6 +16,7 @@ from app.input.listing import find_page
 from app.pixels import services
 from app.pixels.models import Pixel
 from app.pixels.provider import all_providers
+from app.pixels.services import LISTING, PixelForm
 from tests.writes import write
 
 # the words that an owner may use beside the neutral ones

@@ -38,7 +38,7 @@ from app.jobs.reports import make_reports
 from app.links import destination_checks
 from app.links import services as links
 from app.links.models import Alias, Link
-from app.links.notification_dispatch import tell
+from app.links.schedule_events import tell
 from app.links.uploads import Picture
 from app.notifications import waiting
 from app.notifications.events import ENDED, raise_event
@@ -49,10 +49,10 @@ from tests import pictures
 from tests.analytics.conftest import Tables
 from tests.analytics.load import load
 from tests.past import take_in
-from tests.redirects.conftest import desk, front, person
+from tests.redirects.conftest import front, person, redirect_context
 from tests.writes import write
 
-__all__ = ["desk", "front", "person"]
+__all__ = ["front", "person", "redirect_context"]
 
 TO = "https://example.com/"
 

@@ -9,10 +9,9 @@ import pytest
 from flask.testing import FlaskClient
 
 from app.accounts import workspaces
-from app.accounts.deletion import membership
+from app.accounts.deletion import leaving
 from app.accounts.models import User, Workspace, WorkspaceMember
-from app.accounts.oidc.memberships import apply_roles
-from app.accounts.oidc.roles import RoleChanges, are_complete, role_changes, wanted_roles
+from app.accounts.oidc.roles import RoleChanges, apply_roles, are_complete, role_changes, wanted_roles
 from app.core.extensions import db
 from app.core.oidc_settings import role_rules
 from tests.accounts.oidc.conftest import Visit
@@ -110,7 +109,7 @@ def test_changes_of_roles_are_applied(
 ) -> None:
     if before:
         workspaces.add_member(team, alice, before)
-    apply_roles(alice, changes, membership.remove_member, membership.change_role)
+    apply_roles(alice, changes, leaving.remove_member, leaving.change_role)
     db.session.commit()
     assert role_of(alice) == after
 
@@ -124,7 +123,7 @@ def test_a_workspace_keeps_its_last_owner(
     changes: RoleChanges, bob: User, team: Workspace, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING):
-        apply_roles(bob, changes, membership.remove_member, membership.change_role)
+        apply_roles(bob, changes, leaving.remove_member, leaving.change_role)
     db.session.commit()
     assert role_of(bob) == "owner"
     assert "LastOwner" in caplog.text

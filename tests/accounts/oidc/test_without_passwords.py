@@ -14,14 +14,14 @@ import time_machine
 from flask import Flask
 from sqlalchemy import select
 
-from app.accounts import resets, sign_in_links
-from app.accounts.models import ApiKey, Passkey, User, UserSession
+from app.accounts import one_time_addresses
+from app.accounts.models import ApiKey, Passkey, SignInLink, User, UserSession
 from app.accounts.oidc import identities
 from app.accounts.oidc.models import OidcIdentity
 from app.audit.models import AuditEntry
 from app.core.clock import now
 from app.core.extensions import db
-from app.dashboard.auth.proofs import RECENT
+from app.dashboard.auth.reauthentication import RECENT
 from tests.accounts.authenticator import Authenticator
 from tests.accounts.codes import code_of, switch_on
 from tests.accounts.oidc.conftest import Visit

@@ -8,7 +8,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import select
 
-from app.accounts import resets
+from app.accounts import one_time_addresses
 from app.accounts.models import PasswordReset, User, UserSession
 from app.notifications import system_email
 from app.notifications.models import SystemEmail

@@ -105,7 +105,7 @@ def test_a_browser_is_known_for_the_accounts_that_it_had(
 def test_a_forged_cookie_makes_nobody_known(client: FlaskClient, attack: Callable[[], None]) -> None:
     attack()
     for value in ("", "x.y.z", "\xff", "WyJhIixbMV1d.aaaa.bbbb", "a" * 4000):
-        client.set_cookie(known_browsers.COOKIE, value)
+        client.set_cookie(rate_limits.BROWSER_COOKIE, value)
         assert sign_in(client).status_code == 429, value
 
 

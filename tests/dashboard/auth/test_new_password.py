@@ -15,13 +15,12 @@ from sqlalchemy import event, select
 from sqlalchemy.orm import Session
 from werkzeug.test import TestResponse
 
-from app.accounts import keys, resets, sessions
+from app.accounts import keys, one_time_addresses, sessions
 from app.accounts.models import PasswordRequest, PasswordReset, User, UserSession
 from app.core.clock import now
 from app.core.config import Settings
 from app.core.database import begin_write
 from app.core.extensions import db
-from app.dashboard.auth.login import settings_of
 from app.jobs.mails import answer_forgotten
 from app.notifications.models import SystemEmail
 from tests.accounts.test_sign_in import is_signed_in, sign_in, token_on
@@ -143,7 +142,7 @@ def work(settings: Settings) -> None:
 
 def letters(session) -> list[SystemEmail]:
     session.rollback()
-    work(settings_of(current_app))
+    work(current_app.config["WAYPOST"])
     return list(session.scalars(select(SystemEmail)))
 
 
@@ -225,7 +224,7 @@ def test_for_an_hour_and_until_another_password_is_set(client, alice: User, sess
         assert client.get(path).status_code == 410
         begin_write(session)
         session.rollback()
-        resets.sweep(session)
+        one_time_addresses.sweep(session, PasswordReset)
         assert session.scalars(select(PasswordReset)).all() == []
     ask(client, alice.email)
     path = mailed(session)
@@ -236,7 +235,7 @@ def test_for_an_hour_and_until_another_password_is_set(client, alice: User, sess
 
 @pytest.mark.parametrize("state", ["disabled_datetime", "deleted_datetime"])
 def test_not_for_who_may_not_come_in(client, alice: User, session, state: str) -> None:
-    token = resets.ask(session, alice)
+    token = one_time_addresses.make_reset(session, alice)
     setattr(alice, state, now())
     session.commit()
     assert client.get(f"/login/reset?token={token}").status_code == 410
@@ -268,12 +267,12 @@ def test_without_a_mail_server_there_is_no_such_page(client, alice: User) -> Non
 
 @pytest.mark.databases
 def test_used_twice_at_once_it_sets_one_password(app: Flask, alice: User, session) -> None:
-    token = resets.ask(session, alice)
+    token = one_time_addresses.make_reset(session, alice)
     session.commit()
 
     def use(number: int) -> str | None:
         with app.app_context():
-            user = write(resets.use, token, f"hash {number}")
+            user = write(one_time_addresses.use_reset, token, f"hash {number}")
             return user and user.password_hash
 
     found = at_once(use, range(4))
