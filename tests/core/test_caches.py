@@ -90,9 +90,9 @@ BOUNDS: dict[str, str | int] = {
     "notifications/sender.py self.held": "as many as queues hold",
     "notifications/sender.py self.queues": "one for each handler with deliveries that are held",
     "i18n/languages.py translations": CODE,
-    "i18n/scripts.py messages_in": CODE,
-    "accounts/ownership.py query_of": CODE,
-    "accounts/ownership.py columns_query_of": CODE,
+    "i18n/__init__.py messages_in": CODE,
+    "accounts/access.py query_of": CODE,
+    "accounts/access.py columns_query_of": CODE,
     "core/database.py read_columns": CODE,
     "input/listing.py columns_by_ids": CODE,
     "links/clicks.py self.late": 100_000 * 100,  # ids of links, as a set has them
