@@ -20,10 +20,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, cast
 
+import hypothesis
 import pytest
 from argon2 import PasswordHasher
 from flask import Flask
 from flask.testing import FlaskClient
+from hypothesis import HealthCheck
 from jinja2 import FileSystemBytecodeCache
 from sqlalchemy.orm import Session, scoped_session
 
@@ -82,6 +84,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     for mark, meaning in MARKS.items():
         config.addinivalue_line("markers", f"{mark}: {meaning}")
+    # no test fails on a busy machine, and without the long tests each tries fewer examples
+    examples = 300 if config.option.full else 30
+    hypothesis.settings.register_profile(
+        "tests", deadline=None, max_examples=examples, suppress_health_check=[HealthCheck.too_slow]
+    )
+    hypothesis.settings.load_profile("tests")
     if not hasattr(config, "workerinput"):
         time_of_tests = ExitStack()
         time_of_tests.enter_context(postgres.session())

@@ -11,7 +11,7 @@ from urllib.parse import unquote_to_bytes
 
 import pytest
 from flask import Flask
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.core.errors import Invalid, Malformed, TooLarge, UnsupportedMediaType, WaypostError
@@ -25,6 +25,8 @@ MULTIPART = "multipart/form-data; boundary=X"
 JSON = "application/json"
 
 Reader = Callable[..., RequestData]
+
+BARE = Flask(__name__)
 
 
 @pytest.fixture
@@ -146,7 +148,6 @@ def test_json_of_some_depth(read: Reader) -> None:
     assert shown(read(body, JSON)) == [("a", 0, Nested()), ("b", 0, "[" * 200)]
 
 
-@settings(deadline=None)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(),
@@ -384,7 +385,6 @@ def test_no_body_takes_many_times_its_size(
     assert peak < 8 * MIB
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.sampled_from([b"%41", b"%", b"%4", b"%zz", b"=", b"x", b"\r\n", b" "]), max_size=30).map(
         b"".join
@@ -397,14 +397,12 @@ def test_percent_signs_are_read_as_everywhere(encoded: bytes) -> None:
     assert text_bodies.decode_percent(encoded) == unquote_to_bytes(encoded)
 
 
-@settings(deadline=None, max_examples=300)
 @given(st.lists(st.tuples(st.text(min_size=1), st.one_of(st.text(), st.binary())), max_size=5))
 def test_what_is_sent_comes_back_or_is_refused(pairs: list[tuple[str, str | bytes]]) -> None:
     """Any names and values, encoded as `requests` does, and as JSON."""
-    app = Flask(__name__)
     texts = {name: value for name, value in pairs if isinstance(value, str)}
     body = json.dumps(texts).encode()
-    with app.test_request_context(method="POST", data=body, content_type=JSON):
+    with BARE.test_request_context(method="POST", data=body, content_type=JSON):
         try:
             found = read_sent()
         except Malformed:
@@ -415,24 +413,21 @@ def test_what_is_sent_comes_back_or_is_refused(pairs: list[tuple[str, str | byte
                 assert "[" in name or "]" in name or found.last(name) == value
 
 
-@settings(deadline=None, max_examples=500)
 @given(st.binary(max_size=300), st.sampled_from([FORM, MULTIPART, JSON]), st.booleans())
 def test_no_bytes_at_all_break_the_reader(noise: bytes, content_type: str, framed: bool) -> None:
-    app = Flask(__name__)
     body = whole(part("a", noise)) + noise if framed else noise
     with (
-        app.test_request_context(method="POST", data=body, content_type=content_type),
+        BARE.test_request_context(method="POST", data=body, content_type=content_type),
         suppress(WaypostError),
     ):
         read_sent()  # may raise one of our own errors, and no other
 
 
 def test_the_query_is_read_as_strictly() -> None:
-    app = Flask(__name__)
-    with app.test_request_context("/?a=1&a=2&b=%C3%A4"):
+    with BARE.test_request_context("/?a=1&a=2&b=%C3%A4"):
         assert read_query() == [("a", "1"), ("a", "2"), ("b", "ä")]
-    with app.test_request_context("/?" + "a=1&" * 1001), pytest.raises(Invalid):
+    with BARE.test_request_context("/?" + "a=1&" * 1001), pytest.raises(Invalid):
         read_query()
     for query in ("a=%ff", "a=%00", "%0a=1"):
-        with app.test_request_context(f"/?{query}"), pytest.raises(Malformed):
+        with BARE.test_request_context(f"/?{query}"), pytest.raises(Malformed):
             read_query()
