@@ -33,7 +33,7 @@ BOUNDS: dict[str, str | int] = {
     "accounts/hashing.py self.queues": "a queue of MAX_WAITING jobs for each priority",
     "accounts/keys.py _made": 1000 * 12_000,  # a key and its user; all their texts are of bounded columns
     "accounts/keys.py _tried": 1000 * 250,
-    "accounts/password_rules.py common_passwords": CODE,
+    "accounts/passwords.py common_passwords": CODE,
     "accounts/passwords.py _nobodys": CODE,
     "openapi/document.py of_any_site": CODE,
     "api/related_rows.py self.found": SHORT,
@@ -83,7 +83,7 @@ BOUNDS: dict[str, str | int] = {
     "jobs/schedule.py self.running": "one for each duty",
     "journal/codec.py LIMIT": CODE,
     "journal/writer.py self._lines": 256 * 1024 * 3 // 2,  # lines, and what each takes as an object
-    "i18n/in_language.py bare_application": CODE,
+    "i18n/languages.py bare_application": CODE,
     "i18n/languages.py locale_of": CODE,
     "i18n/__init__.py dated_in": 5000 * 1000,
     "i18n/__init__.py digits_in": 5000 * 500,
@@ -98,12 +98,12 @@ BOUNDS: dict[str, str | int] = {
     "notifications/sender.py self.held": "as many as queues hold",
     "notifications/sender.py self.queues": "one for each handler with deliveries that are held",
     "i18n/languages.py translations": CODE,
-    "i18n/scripts.py messages_in": CODE,
+    "i18n/__init__.py messages_in": CODE,
     "i18n/languages.py every_language": CODE,
     "i18n/languages.py dashboard_languages": CODE,
     "notifications/transport.py all_transports": CODE,
-    "accounts/ownership.py query_of": CODE,
-    "accounts/ownership.py columns_query_of": CODE,
+    "accounts/access.py query_of": CODE,
+    "accounts/access.py columns_query_of": CODE,
     "core/database.py read_columns": CODE,
     "input/listing.py columns_by_ids": CODE,
     "links/clicks.py self.late": 100_000 * 100,  # ids of links, as a set has them
