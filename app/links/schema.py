@@ -41,7 +41,7 @@ class LinkSetting:
     """One setting, by the name of its column and of its key in the API.
 
     `field`: its form field, with its label. None: no form sends it, and `title` is its label.
-    `answer`: the word for its type in the API's answers (see `openapi.objects`); "": they do not have it.
+    `answer`: the word for its type in the API's answers (see `openapi.document`); "": they do not have it.
     `headings`: other headings of its column in tables to import, the surest first; None: tables have no such
     column. Where they have one, exports write it.
     `read_by`: REDIRECT, PAGE, or "" where no visitor's request reads it.

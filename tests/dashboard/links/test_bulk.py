@@ -146,7 +146,7 @@ def test_long_work_is_done_in_steps(
 ) -> None:
     monkeypatch.setattr(links_bulk, "SECONDS", 0)
     monkeypatch.setattr(bulk_preview, "SECONDS", 0)
-    monkeypatch.setattr(bulk_preview, "BATCH_SIZE", 2)
+    monkeypatch.setattr(bulk_preview, "PREVIEW_BATCH_SIZE", 2)
     monkeypatch.setattr(links_bulk.bulk_edit, "BATCH_SIZE", 2)
     for n in range(5):
         make_link(alice, f"n{n}", location_url="https://old.example/")
