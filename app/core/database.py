@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 from sqlalchemy import (
     BigInteger,
@@ -26,6 +27,7 @@ from sqlalchemy import (
     Engine,
     Integer,
     MetaData,
+    QueuePool,
     Select,
     String,
     Text,
@@ -36,26 +38,26 @@ from sqlalchemy import (
     text,
 )
 from sqlalchemy import exc as failures
-from sqlalchemy.engine import Connection
+from sqlalchemy.engine import Connection, ExceptionContext
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import DeclarativeBase, InstanceState, Session, scoped_session
-from sqlalchemy.pool import ConnectionPoolEntry
+from sqlalchemy.pool import PoolProxiedConnection
 from sqlalchemy.types import TypeDecorator
 
 from app.core.config import Settings
-from app.core.connection_pool import CountingPool, count_errors
+from app.core.counters import counters
 from app.core.database_damage import watch_engine
 from app.core.errors import NotFound
 from app.core.patience import COMMANDS, Patience
 from app.core.postgresql import watch_waiting
-from app.core.read_only import address_of, is_read_only, watch_connections
-from app.core.sqlite_turns import begin_in_turns
+from app.core.sqlite import BUSY_SECONDS, prepare_sqlite
 from app.i18n.messages import in_english, pack, unpack
 
 CLICKS = "clicks"
 CLICKHOUSE = (
     "clickhouse"  # the option of an engine that says where its clicks are; None for the same database
 )
-BUSY_SECONDS = 10
 DRIVERS = ("sqlite3", "psycopg")  # the second is loaded with the first connection
 KEPT_CONNECTIONS = 8  # to PostgreSQL, open while they are idle
 # the most that a request waits for writing down what a later one can write as well
@@ -73,6 +75,7 @@ NAMES = {
 
 AnySession = Session | scoped_session[Any]
 
+_pools: WeakSet[CountingPool] = WeakSet()
 Id = BigInteger().with_variant(Integer(), "sqlite")
 
 
@@ -126,6 +129,42 @@ class LongMessageText(MessageText):
     cache_ok = True
 
 
+class CountingPool(QueuePool):
+    """The pool of an engine for pages or for the worker's threads."""
+
+    # SQLAlchemy names its logger after the module, and its own are quiet by default
+    __module__ = QueuePool.__module__
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.most = self.size() + max(0, self._max_overflow)
+        _pools.add(self)
+        if options.get("_dispatch") is None:  # a pool that takes another one's place has its listeners
+            event.listen(self, "checkout", lambda *_: note_use())
+            event.listen(self, "checkin", lambda *_: note_use(-1))  # it is put back only after this
+
+    def connect(self) -> PoolProxiedConnection:
+        started = time.perf_counter_ns()
+        try:
+            return super().connect()
+        except PoolTimeoutError:
+            counters.add("database timeouts")
+            raise
+        finally:
+            counters.add("database checkouts")
+            counters.add("database wait ns", time.perf_counter_ns() - started)
+
+
+def note_use(more: int = 0) -> None:
+    """Store how many connections of all pools of this process are in use."""
+    in_use = at_most = 0
+    for pool in list(_pools):
+        in_use += max(0, pool.checkedout())  # below 0 where a disposed pool's last connections came back
+        at_most += pool.most
+    counters.set("connections in use", in_use + more)
+    counters.set("connections at most", at_most)
+
+
 def clicks_path(settings: Settings) -> Path:
     """The path of `clicks.db`: beside `main.db`, unless `CLICKS_URL` names another one."""
     url = make_url(settings.clicks_url) if settings.clicks_url else make_url(settings.database_url)
@@ -159,41 +198,27 @@ def prepare_engine(
     """Install what each new connection needs. `clicks_mode`, of SQLite: `ro`, or `rwc` for migrations.
     `patience`: how long one waits for PostgreSQL; SQLite has no server that could hang."""
     watch_engine(engine, settings.data_dir)
-    count_errors(engine, is_outage)
+    count_errors(engine)
     engine.update_execution_options(**{CLICKHOUSE: settings.clickhouse_url})
     if engine.dialect.name == "sqlite":
-        prepare_sqlite(engine, settings, clicks_mode)
+        prepare_sqlite(engine, settings.data_dir, clicks_path(settings), clicks_mode)
     else:
         watch_waiting(engine, patience)
 
 
-def prepare_sqlite(engine: Engine, settings: Settings, clicks_mode: str) -> None:
-    """Attach `clicks.db` to each new connection. Writes take turns, and are on disk once committed."""
-    watch_connections(engine, settings.data_dir)
-    file = clicks_path(settings)
-    clicks = f"{file.absolute().as_uri()}?mode={clicks_mode}"
+def count_errors(engine: Engine) -> None:
+    """Count the errors of an engine: the database gave no answer, or refused a statement.
 
-    @event.listens_for(engine, "connect")
-    def connect(connection: sqlite3.Connection, _entry: ConnectionPoolEntry) -> None:
-        connection.isolation_level = None  # the driver's own BEGIN is neither immediate nor around DDL
-        connection.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000}")
-        connection.create_function("lower", 1, lower, deterministic=True)  # SQLite's own knows ASCII only
-        if is_read_only(engine):
-            connection.execute("ATTACH DATABASE ? AS clicks", (address_of(file, settings.data_dir),))
-            return
-        connection.execute("ATTACH DATABASE ? AS clicks", (clicks,))
-        connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("PRAGMA main.journal_mode = WAL")
-        if clicks_mode != "ro":
-            connection.execute("PRAGMA clicks.journal_mode = WAL")
-        connection.execute("PRAGMA main.synchronous = FULL")
-        connection.execute("PRAGMA wal_autocheckpoint = 0")  # the worker alone checkpoints
+    What a constraint refuses is left out: that is how two requests for one alias are told apart.
+    """
 
-    begin_in_turns(engine, BUSY_SECONDS)
-
-
-def lower(text: str | None) -> str | None:
-    return None if text is None else text.lower()
+    @event.listens_for(engine, "handle_error")
+    def count(context: ExceptionContext) -> None:
+        error = context.sqlalchemy_exception or context.original_exception
+        if is_outage(error):
+            counters.add("database errors outage")
+        elif not isinstance(context.sqlalchemy_exception, IntegrityError):
+            counters.add("database errors statement")
 
 
 def takes_no_writes(session: AnySession, files: Iterable[Path]) -> bool:

@@ -12,10 +12,11 @@ from sqlalchemy import CompoundSelect, Dialect, QueuePool, Select, create_engine
 from sqlalchemy.pool import PoolProxiedConnection
 
 from app.core.config import Settings
-from app.core.database import BUSY_SECONDS, prepare_engine
+from app.core.database import prepare_engine
 from app.core.database_damage import note_damage
 from app.core.errors import StoreDown
 from app.core.patience import VISITS, Patience
+from app.core.sqlite import BUSY_SECONDS
 from app.redirects.queries import (
     DOMAINS,
     LINK,

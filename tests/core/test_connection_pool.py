@@ -11,16 +11,15 @@ import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from app.core import connection_pool
-from app.core.connection_pool import CountingPool, count_errors
+from app.core import database
 from app.core.counters import InstanceCounts
-from app.core.database import is_outage
+from app.core.database import CountingPool, count_errors
 from tests.core.test_counters import opened
 
 
 @pytest.fixture
 def counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setattr(connection_pool, "counters", opened(tmp_path))
+    monkeypatch.setattr(database, "counters", opened(tmp_path))
     return tmp_path
 
 
@@ -33,7 +32,7 @@ def engine(counted: Path) -> Iterator[sa.Engine]:
         max_overflow=1,
         pool_timeout=0.05,
     )
-    count_errors(made, is_outage)
+    count_errors(made)
     yield made
     made.dispose()
 
@@ -66,7 +65,7 @@ def test_errors_by_kind(engine: sa.Engine, counted: Path, monkeypatch: pytest.Mo
     found = InstanceCounts(counted)
     assert (found.get("database errors outage"), found.get("database errors statement")) == (1, 0)
     other = sa.create_engine("sqlite://", creator=lambda: sqlite3.connect(":memory:"))
-    count_errors(other, lambda _error: False)
+    count_errors(other)
     fail(other, "SELECT nothing", OperationalError)
     assert InstanceCounts(counted).get("database errors statement") == 1
     other.dispose()

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import OperationalError
 
-from app.core.sqlite_turns import begin_in_turns
+from app.core.sqlite import begin_in_turns
 
 WRITE = {"sqlite_begin": "IMMEDIATE"}
 MakeEngine = Callable[[int], Engine]

@@ -1,4 +1,4 @@
-"""Beginnings of transactions on SQLite: a write begins as soon as the one before has ended.
+"""Connections to SQLite: how each is prepared, and how a write begins as soon as the one before has ended.
 
 SQLite's own waiting looks again after pauses that grow to 100 ms. A process that waits so hardly gets a turn
 between the short writes of another one, and has nothing to do meanwhile.
@@ -10,12 +10,45 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Engine, event
 from sqlalchemy.engine import Connection
+from sqlalchemy.pool import ConnectionPoolEntry
 
+from app.core.read_only import address_of, is_read_only, watch_connections
+
+BUSY_SECONDS = 10
 TURN_SECONDS = 0.0002  # between two looks whether another write has ended, which takes a millisecond or so
+
+
+def prepare_sqlite(engine: Engine, data_dir: Path, clicks_file: Path, clicks_mode: str) -> None:
+    """Attach `clicks.db` to each new connection. Writes take turns, and are on disk once committed."""
+    watch_connections(engine, data_dir)
+    clicks = f"{clicks_file.absolute().as_uri()}?mode={clicks_mode}"
+
+    @event.listens_for(engine, "connect")
+    def connect(connection: sqlite3.Connection, _entry: ConnectionPoolEntry) -> None:
+        connection.isolation_level = None  # the driver's own BEGIN is neither immediate nor around DDL
+        connection.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000}")
+        connection.create_function("lower", 1, lower, deterministic=True)  # SQLite's own knows ASCII only
+        if is_read_only(engine):
+            connection.execute("ATTACH DATABASE ? AS clicks", (address_of(clicks_file, data_dir),))
+            return
+        connection.execute("ATTACH DATABASE ? AS clicks", (clicks,))
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA main.journal_mode = WAL")
+        if clicks_mode != "ro":
+            connection.execute("PRAGMA clicks.journal_mode = WAL")
+        connection.execute("PRAGMA main.synchronous = FULL")
+        connection.execute("PRAGMA wal_autocheckpoint = 0")  # the worker alone checkpoints
+
+    begin_in_turns(engine, BUSY_SECONDS)
+
+
+def lower(text: str | None) -> str | None:
+    return None if text is None else text.lower()
 
 
 def begin_in_turns(engine: Engine, busy_seconds: int) -> None:
