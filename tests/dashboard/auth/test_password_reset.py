@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 import time_machine
-from flask import Flask, current_app
+from flask import Flask
 from sqlalchemy import event, select
 from sqlalchemy.orm import Session
 from werkzeug.test import TestResponse
@@ -20,9 +20,9 @@ from app.core.clock import now
 from app.core.config import Settings
 from app.core.database import begin_write
 from app.core.extensions import db
-from app.dashboard.auth.login import settings_of
 from app.jobs.mails import answer_forgotten
 from app.notifications.models import SystemEmail
+from app.web.application import settings
 from tests.accounts.test_sign_in import is_signed_in, sign_in, token_on
 
 NEW = "four quite new words"
@@ -43,7 +43,7 @@ def work(settings: Settings) -> None:
 
 def letters(session) -> list[SystemEmail]:
     session.rollback()
-    work(settings_of(current_app))
+    work(settings())
     return list(session.scalars(select(SystemEmail)))
 
 
