@@ -81,7 +81,7 @@ class PaletteCommand(NamedTuple):
     icon: str
     endpoint: str = ""
     act: str = ""
-    key: str = ""
+    shortcut: str = ""
     also: str = ""
 
 

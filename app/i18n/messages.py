@@ -122,7 +122,7 @@ def lazy_digits(number: float) -> str:
 
 
 # keys of tables of words whose values are no messages
-CODES = {"icon", "tone", "sign", "endpoint", "act", "key"}
+CODES = {"icon", "tone", "sign", "endpoint", "act", "shortcut"}
 
 
 def worded(value: Any) -> Any:

@@ -101,14 +101,16 @@ def passing(
     )  # the form was sent twice: the gate is passed already
 
 
-def sent_password() -> str:
+def sent_password() -> str | None:
+    """The password of the form; None where the form of the warning was sent, which has no such field."""
     try:
-        return read_sent(MAX_SMALL_BYTES).text("password")
+        sent = read_sent(MAX_SMALL_BYTES)
     except WaypostError as error:
         raise GateRefused(status_of(error), "unreadable") from error
+    return sent.text("password") if "password" in sent else None
 
 
-def check(compiled_link: CompiledLink, visitor: Visitor, password: str) -> None:
+def check(compiled_link: CompiledLink, visitor: Visitor, password: str | None) -> None:
     """Raises GateRefused unless the password is right and there were not too many attempts."""
     if not password:
         raise GateRefused(HTTPStatus.FORBIDDEN, "missing")

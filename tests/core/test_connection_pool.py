@@ -64,6 +64,7 @@ def test_errors_by_kind(engine: sa.Engine, counted: Path, monkeypatch: pytest.Mo
     fail(engine, "INSERT INTO t VALUES (1, 2)", OperationalError)  # SQLite has one class for both
     found = InstanceCounts(counted)
     assert (found.get("database errors outage"), found.get("database errors statement")) == (1, 0)
+    monkeypatch.setattr(database, "is_outage", lambda _error: False)
     other = sa.create_engine("sqlite://", creator=lambda: sqlite3.connect(":memory:"))
     count_errors(other)
     fail(other, "SELECT nothing", OperationalError)

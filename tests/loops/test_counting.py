@@ -128,9 +128,12 @@ def test_a_step_of_the_upkeep(
     day = upkeep.day_number(now().date()) - (400 if what != "roll" else 3)
     visits = {"day": day, "visits": 300, "rolled": None, "is_pruned": False}
     with steps._engine.begin() as connection:
-        connection.execute(insert(OwnerDay), [{"user_id": user, **visits} for user in (1, 2)])
+        connection.execute(insert(OwnerDay), [{"workspace_id": one, **visits} for one in (1, 2)])
         if what == "forget who came":
-            connection.execute(insert(Seen), [{"day": day, "visitor": "v", "scope": 1, "quarter": 0}])
+            connection.execute(
+                insert(Seen),
+                [{"day": day, "visitor": "v", "is_workspace": False, "scope_id": 1, "quarter": 0}],
+            )
     done: list[tuple[str, int]] = []
 
     def work(name: str) -> Callable[..., Iterator[None]]:

@@ -228,7 +228,7 @@ def check_links_and_beginnings(loaded: Any, visits: list[Visit]) -> None:
         newest = max(visit.time_ms for visit in visits if visit.link_id == link and not visit.is_bot)
         assert reader.latest_click(link) == dt.datetime.fromtimestamp(newest // 1000, dt.UTC)
     assert reader.latest_click(999) is None
-    assert reader.count_rows(1) == sum(visit.user_id == 1 for visit in visits)
+    assert reader.count_rows(1) == sum(visit.workspace_id == 1 for visit in visits)
 
 
 def matching(visits: list[Visit], scope: Scope, first: int, last: int) -> Counter[int]:
