@@ -150,12 +150,14 @@ def newest_known(head: str) -> Release:
 
 @pytest.mark.parametrize("database", DATABASES)
 def test_the_way_back(database: str, tmp_path: Path) -> None:
-    """As docs/upgrade.md says: the new program's backup is restored by the old one, which serves again."""
+    """As docs/upgrade.md says: the old program restores its own backup, for those of 1.0 it does not read."""
     (head,) = ScriptDirectory(str(ROOT / "app" / "migrations")).get_heads()
     release = newest_known(head)
     state = unpack(release, database, tmp_path / "kept")
     program = unpack_program(release.commit, tmp_path / "program")
     old, new = OldServer(program, state.data_dir, **settings_of(state)), server_of(state)
+    own = tmp_path / "own.tar.gz"
+    old.flask("backup", str(own))
     assert is_pending(new)
     new.start()
     api = ApiReader(new, state.record["API key"])
@@ -164,11 +166,11 @@ def test_the_way_back(database: str, tmp_path: Path) -> None:
     check_clicks(state)
     (backup,) = list_backups(state.data_dir / "backups")
     assert "a newer Waypost has written to this database" in old.refused("users", "list")
-    go_back(program, state, backup, tmp_path / "back")
+    go_back(program, state, own, backup, tmp_path / "back")
 
 
-def go_back(program: Path, state: UnpackedRelease, backup: Path, folder: Path) -> None:
-    """The old program restores the backup that the new one made, and serves."""
+def go_back(program: Path, state: UnpackedRelease, own: Path, newer: Path, folder: Path) -> None:
+    """The old program restores its own backup, not the newer program's, and serves."""
     folder.mkdir()
     settings = settings_of(state)
     if state.database_url:
@@ -178,7 +180,8 @@ def go_back(program: Path, state: UnpackedRelease, backup: Path, folder: Path) -
         settings["DATABASE_URL"] = postgres.address(name)
     key = state.data_dir / "secret_key"
     back = OldServer(program, folder / "data", **settings)
-    back.flask("restore", str(backup), "--key-file", str(key))
+    assert "A newer Waypost" in back.refused("restore", str(newer), "--key-file", str(key))
+    back.flask("restore", str(own), "--key-file", str(key))
     back.start()
     api = ApiReader(back, state.record["API key"])
     check_record(state.record["api"], api.record(), state.record["hot"])
