@@ -42,7 +42,7 @@ def click(settings: Settings, alice: User) -> Callable[[Link, int], None]:
         with open_engine(settings).begin() as connection:
             connection.execute(insert(Counter.__table__), {"link_id": link.id, "clicks": number})
             rows = [(time_ms, False), (time_ms + 3_600_000, True)]
-            about = {"link_id": link.id, "user_id": alice.id, "visitor": "x"}
+            about = {"link_id": link.id, "workspace_id": link.workspace_id, "visitor": "x"}
             connection.execute(
                 insert(Click.__table__), [{"time_ms": at, "is_bot": is_bot, **about} for at, is_bot in rows]
             )
