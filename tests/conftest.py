@@ -85,7 +85,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for mark, meaning in MARKS.items():
         config.addinivalue_line("markers", f"{mark}: {meaning}")
     # no test fails on a busy machine, and without the long tests each tries fewer examples
-    examples = 300 if config.option.full else 30
+    examples = 500 if config.option.full else 30
     hypothesis.settings.register_profile(
         "tests", deadline=None, max_examples=examples, suppress_health_check=[HealthCheck.too_slow]
     )

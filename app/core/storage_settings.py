@@ -97,6 +97,9 @@ def passphrase(text: str) -> str:
     return text
 
 
+Conflict = tuple[str, str]  # the setting's name, and what is wrong with it
+
+
 class StorageSettings(Protocol):
     """The settings (`app.core.config.Settings`) of backups and buckets."""
 
@@ -110,7 +113,7 @@ class StorageSettings(Protocol):
     def s3_secret_access_key(self) -> str | None: ...
 
 
-def find_storage_conflicts(settings: StorageSettings) -> Iterator[tuple[str, str]]:
+def find_storage_conflicts(settings: StorageSettings) -> Iterator[Conflict]:
     """A bucket without the keys to it, and half a pair of keys."""
     keys = {
         "S3_ACCESS_KEY_ID": settings.s3_access_key_id,
@@ -121,9 +124,6 @@ def find_storage_conflicts(settings: StorageSettings) -> Iterator[tuple[str, str
         if not key and (has_bucket or any(keys.values())):
             used = f"{PREFIX}BACKUP_TO names a bucket" if has_bucket else "the other one of the pair is"
             yield name, f"must be set where {used}"
-
-
-Conflict = tuple[str, str]  # the setting's name, and what is wrong with it
 
 
 class Addresses(StorageSettings, Protocol):

@@ -216,6 +216,7 @@ def of_copies(condition: ColumnElement[bool], model: Any, copies: Table) -> Colu
     """The same condition on the copies of a row's columns; on the row itself where one has no copy."""
     (key,), rows, missing = copies.primary_key, model.__table__, list[str]()
 
+    # the ORM's annotated forms of a table and of its columns are other objects, which share the table's name
     def copy(element: Any, **_: object) -> Any:
         if isinstance(element, Table) and element.name == rows.name:
             return copies

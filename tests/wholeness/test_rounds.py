@@ -105,7 +105,7 @@ def test_rounds(kind: str, server: Server, tmp_path: Path, request: pytest.Fixtu
 
 
 def test_broken_off_downloads(server: Server, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    seconds = 60 if request.config.option.full else 2
+    seconds = 60 if request.config.option.full else 5
     with Traffic(server, Crowd(downloads=12, imports=0), tmp_path) as traffic:
         end = time.monotonic() + seconds
         while time.monotonic() < end:

@@ -11,7 +11,6 @@ revision = "3d7c0f92b8e4"
 down_revision = "9d4c7a1e52b6"
 branch_labels = None
 depends_on = None
-needs_restart = True  # the version before reads what goes
 
 ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
